@@ -1,5 +1,5 @@
-#include <espalier/core/detail/nearest.hpp>
 #include <espalier/core/grammar.hpp>
+#include <espalier/core/nearest.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/run/detail/settings_table.hpp>
 #include <espalier/run/world.hpp>

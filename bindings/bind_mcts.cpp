@@ -18,10 +18,8 @@ namespace {
 
 using Select = std::variant<Chosen<Uct>, Chosen<Puct>>;
 
-constexpr Names<5> first_plays{"infinite", "parent", "constant", "reduced", "prior"};
-constexpr Names<3> normalisations{"none", "tree", "siblings"};
+constexpr Names<3> first_plays{"infinite", "parent", "constant"};
 constexpr Names<2> expansions{"all", "one"};
-constexpr Names<2> collisions{"wait", "evaluate"};
 constexpr Names<2> visit_counts{"parent", "children"};
 constexpr Names<6> priors{"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored"};
 
@@ -59,7 +57,6 @@ class MctsSearch final : public Search {
         .field("width", options_.width)
         .field("max_depth", options_.max_depth);
     json.field("window", options_.window).field("expand", name_of(options_.expand, expansions));
-    json.field("collision", name_of(options_.collision, collisions));
     json.field("values", name_of(options_.values, valued_nodes)).field("solve", options_.solve);
     json.field("widen_k", options_.widen_k).field("widen_alpha", options_.widen_alpha);
     json.field("prior", options_.prior.name()).field("tau", options_.prior.tau);
@@ -73,7 +70,6 @@ class MctsSearch final : public Search {
         [&](const auto& select) {
           const auto& numbers = select.options;
           json.field("first_play", name_of(numbers.first_play, first_plays)).field("unvisited", numbers.unvisited);
-          json.field("normalise", name_of(numbers.normalise, normalisations));
         },
         select_);
   }
@@ -85,44 +81,37 @@ class MctsSearch final : public Search {
 
 /// The options that both policies have, beside their weights.
 template <class Policy>
-typename Policy::Options first_and_scaled(const std::string& first_play, double unvisited,
-                                          const std::string& normalise) {
+typename Policy::Options first_of(const std::string& first_play, double unvisited) {
   typename Policy::Options chosen;
   chosen.first_play = named<FirstPlay>("first_play", first_play, first_plays);
   chosen.unvisited = unvisited;
-  chosen.normalise = named<Normalise>("normalise", normalise, normalisations);
   return chosen;
 }
 
 void bind_uct(py::module_& m) {
   const Uct::Options defaults;
   py::class_<Chosen<Uct>>(m, "Uct", "UCT: mean + w sqrt(ln N_parent / N).")
-      .def(
-          py::init([](double w, const std::string& first_play, double unvisited, const std::string& normalise) {
-            auto chosen = first_and_scaled<Uct>(first_play, unvisited, normalise);
-            chosen.w = w;
-            return Chosen<Uct>(chosen);
-          }),
-          py::kw_only(), py::arg("w") = defaults.w, py::arg("first_play") = name_of(defaults.first_play, first_plays),
-          py::arg("unvisited") = defaults.unvisited, py::arg("normalise") = name_of(defaults.normalise, normalisations),
-          "`first_play`: the mean of a child without visits: infinite, parent, constant (`unvisited`), reduced, prior; "
-          "`normalise`: none, tree, siblings.");
+      .def(py::init([](double w, const std::string& first_play, double unvisited) {
+             auto chosen = first_of<Uct>(first_play, unvisited);
+             chosen.w = w;
+             return Chosen<Uct>(chosen);
+           }),
+           py::kw_only(), py::arg("w") = defaults.w, py::arg("first_play") = name_of(defaults.first_play, first_plays),
+           py::arg("unvisited") = defaults.unvisited,
+           "`first_play`: the mean of a child without visits: infinite, parent, constant (`unvisited`).");
 }
 
 void bind_puct(py::module_& m) {
   const Puct::Options defaults;
   py::class_<Chosen<Puct>>(m, "Puct", "PUCT: mean + c P sqrt(N_parent) / (1 + N).")
-      .def(py::init([](double c, const std::string& first_play, double unvisited, const std::string& normalise,
-                       const std::string& visits) {
-             auto chosen = first_and_scaled<Puct>(first_play, unvisited, normalise);
+      .def(py::init([](double c, const std::string& first_play, double unvisited, const std::string& visits) {
+             auto chosen = first_of<Puct>(first_play, unvisited);
              chosen.c = c;
              chosen.visits = named<Puct::Visits>("visits", visits, visit_counts);
              return Chosen<Puct>(chosen);
            }),
            py::kw_only(), py::arg("c") = defaults.c, py::arg("first_play") = name_of(defaults.first_play, first_plays),
-           py::arg("unvisited") = defaults.unvisited,
-           py::arg("normalise") = name_of(defaults.normalise, normalisations),
-           py::arg("visits") = name_of(defaults.visits, visit_counts),
+           py::arg("unvisited") = defaults.unvisited, py::arg("visits") = name_of(defaults.visits, visit_counts),
            "As `Uct`. `visits`, what stands under the square root: parent, or children for the sum of their N.");
 }
 
@@ -137,15 +126,14 @@ void bind_mcts(py::module_& m) {
                                                               "Monte-Carlo tree search over the policy loop.")
       .def(py::init([](const RolloutPart& rollout, const Select& select, std::uint32_t simulations, std::uint32_t width,
                        std::optional<std::uint32_t> max_depth, std::uint32_t window, const std::string& expand,
-                       const std::string& collision, const std::string& values, bool solve, double widen_k,
-                       double widen_alpha, const std::string& prior, double tau, bool graft, const Loop& environment) {
+                       const std::string& values, bool solve, double widen_k, double widen_alpha,
+                       const std::string& prior, double tau, bool graft, const Loop& environment) {
              MctsOptions chosen;
              chosen.simulations = simulations;
              chosen.width = width;
              chosen.max_depth = max_depth.value_or(chosen.max_depth);
              chosen.window = window;
              chosen.expand = named<MctsOptions::Expand>("expand", expand, expansions);
-             chosen.collision = named<MctsOptions::Collision>("collision", collision, collisions);
              chosen.values = named<MctsOptions::Values>("values", values, valued_nodes);
              chosen.solve = solve;
              chosen.widen_k = widen_k;
@@ -157,12 +145,12 @@ void bind_mcts(py::module_& m) {
            py::arg("evaluate"), py::kw_only(), py::arg_v("select", Chosen<Uct>(), "Uct()"),
            py::arg("simulations") = defaults.simulations, py::arg("width") = defaults.width,
            py::arg("max_depth") = py::none(), py::arg("window") = defaults.window, py::arg("expand") = "all",
-           py::arg("collision") = "wait", py::arg("values") = "first", py::arg("solve") = false,
-           py::arg("widen_k") = defaults.widen_k, py::arg("widen_alpha") = defaults.widen_alpha,
-           py::arg("prior") = "given", py::arg("tau") = defaults.prior.tau, py::arg("graft") = false,
+           py::arg("values") = "first", py::arg("solve") = false, py::arg("widen_k") = defaults.widen_k,
+           py::arg("widen_alpha") = defaults.widen_alpha, py::arg("prior") = "given",
+           py::arg("tau") = defaults.prior.tau, py::arg("graft") = false,
            py::arg_v("environment", m.attr("Environment")(), "Environment()"),
            "`width`: samples per node. `window`: simulations under way in one tree, which changes the tree. "
-           "`collision`: wait, evaluate. `values`, which nodes get their own: first, each, leaf (as OpenSpiel), alike, "
+           "`values`, which nodes get their own: first, each, leaf (as OpenSpiel), alike, "
            "all. "
            "`solve`: do not select solved nodes again. `widen_k`, `widen_alpha`: progressive widening. `prior`: given, "
            "uniform, counts, mean_logprob, sum_logprob, scored. "

@@ -1,4 +1,4 @@
-#include <espalier/core/detail/nearest.hpp>
+#include <espalier/core/nearest.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/core/outcome.hpp>
 #include <espalier/core/passage.hpp>
 #include <espalier/core/prompt.hpp>
+#include <espalier/core/service.hpp>
 
 #include "errors.hpp"
 #include <fmt/format.h>

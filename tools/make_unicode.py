@@ -7,6 +7,7 @@ Everything is a stream of non-negative numbers in base 32, least significant dig
 sixth says that more digits follow. unicode.hpp reads the streams once, at first use.
 """
 
+import itertools
 import sys
 import unicodedata
 
@@ -56,20 +57,29 @@ def runs(value):
 
 
 def mapping(rule):
-    """Step from the last key, 8 x length + tag, first target less key less that difference before, other targets."""
-    text, key, difference = "", 0, 0
+    """Step from the last key, 8 x length + tag, first target less key less that difference before, other targets. With
+    4 added to the tag, the number of further equal entries less 1."""
+    entries, key, difference = [], 0, 0
     for c in POINTS:
         target, tag = rule(c)
         if not target:
             continue
-        text += number(c - key) + number(8 * len(target) + tag) + signed(target[0] - c - difference)
-        text += "".join(signed(t - 0x300) for t in target[1:])
+        entries.append((c - key, 8 * len(target) + tag, target[0] - c - difference, *target[1:]))
         key, difference = c, target[0] - c
+
+    def shown(entry, more):
+        step, shape, turn, *rest = entry
+        return number(step) + number(shape + more) + signed(turn) + "".join(signed(t - 0x300) for t in rest)
+
+    text = ""
+    for entry, equal in itertools.groupby(entries):
+        count = len(list(equal))
+        text += min(shown(entry, 0) * count, shown(entry, 4) + number(max(count - 2, 0)), key=len)
     return text
 
 
-def case(change):
-    return lambda c: ([ord(x) for x in change(chr(c))] if change(chr(c)) != chr(c) else None, 0)
+def case(change, base):
+    return lambda c: ([ord(x) for x in change(chr(c))] if change(chr(c)) != base(chr(c)) else None, 0)
 
 
 def decomposition(c):
@@ -90,8 +100,8 @@ def main():
     streams = {
         "flags": runs(flags),
         "combining": runs(lambda c: unicodedata.combining(chr(c))),
-        "lower": mapping(case(str.lower)),
-        "fold": mapping(case(str.casefold)),
+        "lower": mapping(case(str.lower, str)),
+        "fold": mapping(case(str.casefold, str.lower)),  # the others are as in lower case
         "decomposition": mapping(decomposition),
     }
     for name, text in streams.items():

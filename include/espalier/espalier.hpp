@@ -33,12 +33,9 @@
 #include <espalier/output/sft.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/diversity.hpp>
-#include <espalier/policy/exploit.hpp>
 #include <espalier/policy/prior.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/policy/select.hpp>
-#include <espalier/policy/sequential_halving.hpp>
-#include <espalier/policy/stop_rules.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/beam.hpp>
@@ -49,8 +46,6 @@
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/search/policy_loop.hpp>
-#include <espalier/search/reroot.hpp>
 #include <espalier/search/rollout.hpp>
-#include <espalier/search/self_consistency.hpp>
 #include <espalier/search/trajectories.hpp>
 #include <espalier/version.hpp>

@@ -416,20 +416,10 @@ class Session:
     trees: Final[list[Tree | None]]
 
 class Uct:
-    def __init__(
-        self, *, w: float = ..., first_play: str = ..., unvisited: float = ..., normalise: str = ...
-    ) -> None: ...
+    def __init__(self, *, w: float = ..., first_play: str = ..., unvisited: float = ...) -> None: ...
 
 class Puct:
-    def __init__(
-        self,
-        *,
-        c: float = ...,
-        first_play: str = ...,
-        unvisited: float = ...,
-        normalise: str = ...,
-        visits: str = ...,
-    ) -> None: ...
+    def __init__(self, *, c: float = ..., first_play: str = ..., unvisited: float = ..., visits: str = ...) -> None: ...
 
 class Mcts(Search):
     def __init__(
@@ -442,7 +432,6 @@ class Mcts(Search):
         max_depth: int | None = ...,
         window: int = ...,
         expand: str = ...,
-        collision: str = ...,
         values: str = ...,
         solve: bool = ...,
         widen_k: float = ...,

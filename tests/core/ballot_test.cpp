@@ -1,4 +1,4 @@
-#include <espalier/core/detail/ballot.hpp>
+#include <espalier/core/ballot.hpp>
 
 #include <doctest/doctest.h>
 

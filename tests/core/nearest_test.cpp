@@ -1,4 +1,4 @@
-#include <espalier/core/detail/nearest.hpp>
+#include <espalier/core/nearest.hpp>
 
 #include <doctest/doctest.h>
 

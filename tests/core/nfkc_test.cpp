@@ -1,4 +1,4 @@
-#include <espalier/core/detail/nfkc.hpp>
+#include <espalier/core/nfkc.hpp>
 
 #include <doctest/doctest.h>
 

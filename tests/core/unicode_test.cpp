@@ -1,4 +1,4 @@
-#include <espalier/core/detail/unicode.hpp>
+#include <espalier/core/unicode.hpp>
 
 #include <doctest/doctest.h>
 

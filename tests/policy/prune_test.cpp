@@ -1,4 +1,3 @@
-#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/prune.hpp>
 
 #include <doctest/doctest.h>
@@ -126,19 +125,6 @@ TEST_CASE("a threshold says nothing about a kind without values: a failure to lo
   CHECK(some(ThresholdSkip(1, 0.7, Of::mean)).enough);  // the mean is over what is known
   const Family negative({{1, -0.5}, {1, -0.25}});
   CHECK(negative(ThresholdSkip(1, -0.3, Of::best)).enough);
-}
-
-TEST_CASE("dedup merges equal actions of equal kind and adds up their priors") {
-  using P = Proposal<std::string>;
-  const auto kept = detail::dedup(std::vector<P>{P("a", 1), P("b", 1), P("a", 2), P("a", 1, 0.5F),
-                                                 P("b", 1, 1, Reason::malformed), P("b", 1, 1, Reason::malformed)});
-  REQUIRE(kept.size() == 5);
-  CHECK(kept[0].action == "a");
-  CHECK(kept[0].prior == 1.5F);
-  CHECK(kept[1].prior == 1);  // what could not be read is not merged
-  CHECK(kept[2].kind == 2);
-  CHECK(kept[3].closed == Reason::malformed);
-  CHECK(detail::dedup(std::vector<P>()).empty());
 }
 
 }  // namespace prune_test

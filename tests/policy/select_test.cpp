@@ -64,6 +64,25 @@ TEST_CASE("PUCT can sum N over the children, as Eq. 2 of ProRAG does") {
   CHECK(of_first(Puct::Visits::parent) == doctest::Approx(1.0 / 3 + 0.5));
 }
 
+TEST_CASE("a child without visits stands as the first-play rule says") {
+  // the parent: total 2 over 4 visits; ln 4 = 1.3862944, sqrt = 1.1774100
+  const auto uct = [](Uct::Options options) { return Uct(options)(node(2, 4), node(0, 0)); };
+  CHECK(uct({.w = 1, .first_play = FirstPlay::parent}) == doctest::Approx(1.6774100).epsilon(1e-7));
+  CHECK(uct({.w = 1, .unvisited = 0.1, .first_play = FirstPlay::constant}) == doctest::Approx(1.2774100).epsilon(1e-7));
+  const auto puct = [](Puct::Options options) { return Puct(options)(node(2, 4), node(0, 0, 0, 0.2F)); };
+  CHECK(puct({.c = 1, .first_play = FirstPlay::parent}) == doctest::Approx(0.9));  // 0.5 + 2 * 0.2
+  CHECK(puct({.c = 1, .first_play = FirstPlay::infinite}) == std::numeric_limits<double>::infinity());
+}
+
+TEST_CASE("PUCT shares the policy among living siblings") {
+  // c = 1, sqrt(4) = 2. With half of the children grown, weights 0.5 and 0.3 are shares 0.625 and 0.375: 2 * 0.375
+  Tree<int, int> half(0, Seed(1));
+  half[0].visits = 4;
+  for (const float prior : {0.5F, 0.3F, 1.0F}) half.add(0, 1, 1, 0, prior);
+  half.prune(3, Reason::not_best);
+  CHECK(Puct({.c = 1}).at(half, 0)(2) == doctest::Approx(0.75));
+}
+
 TEST_CASE("policies refuse weights below zero and what is no number") {
   CHECK_THROWS_WITH_AS(Uct({.w = -1}), "option 'w' is -1.000000, allowed: 0 or more", std::invalid_argument);
   CHECK_THROWS_AS(Uct({.w = std::nan("")}), std::invalid_argument);

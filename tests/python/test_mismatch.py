@@ -44,7 +44,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: esp.Completion("x", finnish="stop"), "Completion() has no option 'finnish', did you mean 'finish'?"),
     (
         lambda: Uct(temperature=1),
-        "Uct() has no option 'temperature', it has w, first_play, unvisited, normalise",
+        "Uct() has no option 'temperature', it has w, first_play, unvisited",
     ),
     # Values of another type.
     (lambda: esp.Bm25([PASSAGE], k1="1.2"), "Bm25(): k1 must be a number, not '1.2'"),

@@ -1,6 +1,5 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/best_of_n.hpp>
-#include <espalier/search/self_consistency.hpp>
 
 #include <doctest/doctest.h>
 #include <search/tree_text.hpp>
@@ -36,9 +35,6 @@ struct Script {
   }
 };
 const auto word = [](const Script&, const Script::State& s) { return static_cast<double>(s.said.back()); };
-const auto key = [](const Script::State& s) {
-  return s.said.back() < 0 ? std::string() : std::to_string(s.said.back());
-};
 
 template <class Engine>
 auto run(Engine engine, std::vector<int> last) {
@@ -87,14 +83,6 @@ TEST_CASE("a value that is not known is no value") {
     return e;
   };
   CHECK(selected(run(BestOfN({.n = 3}, unknown), {3, 7, 1})) == 3);
-}
-
-TEST_CASE("self-consistency selects the first end that says what most say") {
-  CHECK(selected(run(SelfConsistency({.n = 5}, key), {3, 7, 1, 7, 2})) == 17);
-  // 9 and 4 twice each: 9 was said first. Ends without an answer have no vote, nor those that cannot be read.
-  CHECK(selected(run(SelfConsistency({.n = 9}, key), {-1, 9, 4, -1, 4, 9, -1, 0, 0})) == 19);
-  CHECK(selected(run(SelfConsistency({.n = 2}, key), {-1, 0})) == 0);
-  CHECK(selected(run(SelfConsistency({.n = 3}, key), {2, 6, 6})) == 16);
 }
 
 TEST_CASE("a budget ends the paths; what has ended is chosen from") {

@@ -300,4 +300,17 @@ TEST_CASE("layers and rollouts follow a corridor of 100,000 steps") {
   CHECK(scheduler.run(rollout(env, env.root(), Context(Seed(1), 0, &ledger))).value == 1);
 }
 
+TEST_CASE("dedup merges equal actions of equal kind and adds up their priors") {
+  using P = Proposal<std::string>;
+  const auto kept = detail::dedup(std::vector<P>{P("a", 1), P("b", 1), P("a", 2), P("a", 1, 0.5F),
+                                                 P("b", 1, 1, Reason::malformed), P("b", 1, 1, Reason::malformed)});
+  REQUIRE(kept.size() == 5);
+  CHECK(kept[0].action == "a");
+  CHECK(kept[0].prior == 1.5F);
+  CHECK(kept[1].prior == 1);  // what could not be read is not merged
+  CHECK(kept[2].kind == 2);
+  CHECK(kept[3].closed == Reason::malformed);
+  CHECK(detail::dedup(std::vector<P>()).empty());
+}
+
 }  // namespace layered_test

@@ -1,4 +1,4 @@
-#include <espalier/rag/detail/read_scores.hpp>
+#include <espalier/rag/read_reply.hpp>
 
 #include "speaker.hpp"
 #include <doctest/doctest.h>

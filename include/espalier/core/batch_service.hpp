@@ -5,8 +5,12 @@
 #include <espalier/core/service.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
+#include <cstdint>
+#include <exception>
 #include <functional>
+#include <iterator>
 #include <span>
 #include <string>
 #include <thread>

@@ -12,6 +12,8 @@
 #include <limits>
 #include <ranges>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 /// All concepts. Wherever a result type is named, a `Task` of it is accepted too. Engines await tasks, and run as a
@@ -189,7 +191,7 @@ concept Backup =
 /// s(tree, node) -> whether to stop. Called after each simulation with the node that it valued. Each tree has its own
 /// copy of the rule, so a rule may keep state.
 template <class S, class Tree>
-concept StopRule = std::copyable<S> && requires(S& s, const Tree& tree) {
+concept StopRule = std::copy_constructible<S> && requires(S& s, const Tree& tree) {
   { s(tree, NodeId()) } -> std::convertible_to<bool>;
 };
 

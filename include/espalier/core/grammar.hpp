@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/detail/form_text.hpp>
+#include <espalier/core/detail/form.hpp>
 #include <espalier/core/detail/reply_form.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/protocol.hpp>

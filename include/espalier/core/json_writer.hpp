@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/core/utf8.hpp>
 #include <espalier/version.hpp>
 
 #include <charconv>
@@ -98,26 +99,6 @@ class JsonWriter {
 };
 
 namespace detail {
-
-/// Length of the well-formed UTF-8 sequence at `text[i]`, or 0.
-inline std::size_t utf8_sequence(std::string_view text, std::size_t i) {
-  const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(text[i + k]); };
-  const auto tail = [&](std::size_t k) { return i + k < text.size() && (byte(k) & 0xC0) == 0x80; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return tail(1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    if (!tail(1) || !tail(2)) return 0;
-    if ((lead == 0xE0 && byte(1) < 0xA0) || (lead == 0xED && byte(1) > 0x9F)) return 0;  // overlong, surrogates
-    return 3;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    if (!tail(1) || !tail(2) || !tail(3)) return 0;
-    if ((lead == 0xF0 && byte(1) < 0x90) || (lead == 0xF4 && byte(1) > 0x8F)) return 0;
-    return 4;
-  }
-  return 0;
-}
 
 /// True if eight bytes are ASCII characters that a JSON string needs not escape.
 inline bool plain_json(const char* bytes) {

@@ -6,10 +6,14 @@
 #include <espalier/core/service.hpp>
 #include <espalier/core/task.hpp>
 
+#include <chrono>
 #include <coroutine>
+#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>

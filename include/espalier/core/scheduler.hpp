@@ -5,10 +5,15 @@
 #include <espalier/core/port.hpp>
 #include <espalier/core/prompt.hpp>
 
+#include <algorithm>
+#include <chrono>
+#include <concepts>
+#include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace espalier {

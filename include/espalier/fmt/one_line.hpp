@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/detail/unicode.hpp>
+#include <espalier/core/utf8.hpp>
 
 #include <fmt/format.h>
 

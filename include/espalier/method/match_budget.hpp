@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/detail/ballot.hpp>
+#include <espalier/core/ballot.hpp>
 #include <espalier/method/detail/join.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/chain.hpp>

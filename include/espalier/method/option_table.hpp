@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/core/detail/nearest.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
+#include <espalier/core/nearest.hpp>
 
 #include <array>
 #include <charconv>

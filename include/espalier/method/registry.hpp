@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/detail/nearest.hpp>
+#include <espalier/core/nearest.hpp>
 #include <espalier/method/method.hpp>
 
 #include <functional>

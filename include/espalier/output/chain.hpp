@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/detail/ballot.hpp>
+#include <espalier/core/ballot.hpp>
 #include <espalier/core/seed.hpp>
 #include <espalier/output/tree_record.hpp>
 #include <espalier/rag/metrics.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/json_writer.hpp>
+#include <espalier/core/utf8.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/detail/policy_form.hpp>
 

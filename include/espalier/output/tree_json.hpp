@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>
+#include <espalier/core/utf8.hpp>
 #include <espalier/output/tree_record.hpp>
 
 #include <map>

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
-#include <espalier/policy/exploit.hpp>
+#include <espalier/core/tree.hpp>
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 /// Selection policies. N is a node's visits plus the simulations under way through it. Those count as visits of value 0
 /// (virtual loss). A parent's N also holds its own evaluations.
@@ -15,6 +16,24 @@
 ///   p.alone(parent), which says where p.at(parent) gives the same scores.
 namespace espalier {
 
+/// The value that stands for the mean of a child without visits.
+enum class FirstPlay : std::uint8_t {
+  infinite,  ///< it is tried before any visited child, the oldest first
+  parent,    ///< the parent's mean
+  constant   ///< `unvisited` (first-play urgency)
+};
+
+namespace detail {
+
+/// The mean that a child without visits gets below this parent.
+template <class Value>
+double unvisited_mean(FirstPlay rule, double number, const Node<Value>& parent) {
+  if (rule == FirstPlay::infinite) return std::numeric_limits<double>::infinity();
+  return rule == FirstPlay::parent ? utility(parent.mean()) : number;
+}
+
+}  // namespace detail
+
 /// UCT (Kocsis and Szepesvari 2006): mean + w sqrt(ln N_parent / N). A child without visits counts as visited once,
 /// with the mean that `first_play` gives it.
 class Uct {
@@ -23,52 +42,32 @@ class Uct {
     double w = 1.4142135623730951;  ///< exploration weight, >= 0
     double unvisited = 0;           ///< the number that `first_play` uses
     FirstPlay first_play = FirstPlay::infinite;
-    Normalise normalise = Normalise::none;
   };
   Uct() = default;
   explicit Uct(Options options) : options_(options) {
     if (!(options_.w >= 0)) bad_option("w", options_.w, "0 or more");
     if (std::isnan(options_.unvisited)) bad_option("unvisited", options_.unvisited, "a number");
   }
-  /// True if siblings do not matter below this parent, so that at(parent) is enough.
-  template <class Value>
-  [[nodiscard]] bool alone(const Node<Value>&) const {
-    return options_.first_play == FirstPlay::infinite && options_.normalise == Normalise::none;
-  }
   /// The score as a function of the child alone, so that the logarithm is taken once per parent.
   template <class Value>
   [[nodiscard]] auto at(const Node<Value>& parent) const {
-    return [scaled = scale(parent)](const Node<Value>& child) {
-      const double n = child.visits + child.pending;
-      if (n == 0) return std::numeric_limits<double>::infinity();
-      const double inverse = 1 / n;
+    const double n = parent.visits + parent.pending;
+    return [scaled = n > 1 ? options_.w * std::sqrt(std::log(n)) : 0,
+            unvisited =
+                detail::unvisited_mean(options_.first_play, options_.unvisited, parent)](const Node<Value>& child) {
+      const double visits = child.visits + child.pending;
+      if (visits == 0) return unvisited + scaled;
+      const double inverse = 1 / visits;
       return utility(child.total) * inverse + scaled * std::sqrt(inverse);
     };
   }
-  template <class Tree>
-  [[nodiscard]] auto at(const Tree& tree, NodeId parent) const {
-    const detail::Exploit exploit(options_.first_play, options_.unvisited, options_.normalise, tree, parent);
-    return [&tree, exploit, scaled = scale(tree[parent])](NodeId child) { return score(exploit, scaled, tree[child]); };
-  }
-  /// The formula for one child, without the terms that need siblings.
+  /// The formula for one child.
   template <class Value>
   double operator()(const Node<Value>& parent, const Node<Value>& child) const {
-    return score(detail::Exploit(options_.first_play, options_.unvisited, parent), scale(parent), child);
+    return at(parent)(child);
   }
 
  private:
-  template <class Value>
-  [[nodiscard]] double scale(const Node<Value>& parent) const {
-    const double n = parent.visits + parent.pending;
-    return n > 1 ? options_.w * std::sqrt(std::log(n)) : 0;
-  }
-  template <class Value>
-  static double score(const detail::Exploit& exploit, double scaled, const Node<Value>& child) {
-    const double n = child.visits + child.pending;
-    if (n == 0) return exploit.unvisited(child) + scaled;
-    const double inverse = 1 / n;
-    return exploit.total(child) * inverse + scaled * std::sqrt(inverse);
-  }
   Options options_;
 };
 
@@ -85,7 +84,6 @@ class Puct {
     double c = 2.5;        ///< exploration weight, >= 0
     double unvisited = 0;  ///< the number that `first_play` uses
     FirstPlay first_play = FirstPlay::constant;
-    Normalise normalise = Normalise::none;
     Visits visits = Visits::parent;  ///< what stands under the square root
   };
   Puct() = default;
@@ -96,34 +94,28 @@ class Puct {
   /// True if siblings do not matter below this parent: it has all its children, so priors are shares.
   template <class Value>
   [[nodiscard]] bool alone(const Node<Value>& parent) const {
-    return options_.first_play == FirstPlay::constant && options_.normalise == Normalise::none &&
-           options_.visits == Visits::parent && parent.status == Status::expanded;
+    return options_.visits == Visits::parent && parent.status == Status::expanded;
   }
   /// The score as a function of the child alone, so that the square root is taken once per parent.
   template <class Value>
   [[nodiscard]] auto at(const Node<Value>& parent) const {
-    return [scaled = scale(visits(parent)), unvisited = options_.unvisited](const Node<Value>& child) {
-      const double n = visits(child);
-      const double mean = n > 0 ? utility(child.total) / n : unvisited;
-      return mean + scaled * static_cast<double>(child.prior) / (1 + n);
-    };
+    return score(parent, options_.c * std::sqrt(visits(parent)));
   }
   template <class Tree>
   [[nodiscard]] auto at(const Tree& tree, NodeId parent) const {
-    const detail::Exploit exploit(options_.first_play, options_.unvisited, options_.normalise, tree, parent);
-    const float priors = detail::Exploit::priors(tree, parent).all;
-    double n = visits(tree[parent]);
-    if (options_.visits == Visits::children) {
-      n = 0;
-      for (const NodeId child : tree.children(parent)) n += visits(tree[child]);
+    float priors = 0;
+    double n = options_.visits == Visits::parent ? visits(tree[parent]) : 0;
+    for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling) {
+      if (options_.visits == Visits::children) n += visits(tree[id]);
+      if (tree[id].status != Status::pruned) priors += tree[id].prior;
     }
-    const double scaled = priors > 0 ? scale(n) / static_cast<double>(priors) : 0;
-    return [&tree, exploit, scaled](NodeId child) { return score(exploit, scaled, tree[child]); };
+    const double scaled = priors > 0 ? options_.c * std::sqrt(n) / static_cast<double>(priors) : 0;
+    return [&tree, of = score(tree[parent], scaled)](NodeId child) { return of(tree[child]); };
   }
   /// The formula for one child whose prior is its share, without the terms that need siblings.
   template <class Value>
   double operator()(const Node<Value>& parent, const Node<Value>& child) const {
-    return score(detail::Exploit(options_.first_play, options_.unvisited, parent), scale(visits(parent)), child);
+    return at(parent)(child);
   }
 
  private:
@@ -131,12 +123,14 @@ class Puct {
   static double visits(const Node<Value>& node) {
     return node.visits + node.pending;
   }
-  [[nodiscard]] double scale(double n) const { return options_.c * std::sqrt(n); }
   template <class Value>
-  static double score(const detail::Exploit& exploit, double scaled, const Node<Value>& child) {
-    const double n = visits(child);
-    const double mean = n > 0 ? exploit.total(child) / n : exploit.unvisited(child);
-    return mean + scaled * static_cast<double>(child.prior) / (1 + n);
+  [[nodiscard]] auto score(const Node<Value>& parent, double scaled) const {
+    return [scaled, unvisited = detail::unvisited_mean(options_.first_play, options_.unvisited, parent)](
+               const Node<Value>& child) {
+      const double n = visits(child);
+      const double mean = n > 0 ? utility(child.total) / n : unvisited;
+      return mean + scaled * static_cast<double>(child.prior) / (1 + n);
+    };
   }
   Options options_;
 };

@@ -6,6 +6,8 @@
 #include <espalier/rag/text.hpp>
 
 #include <array>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/core/detail/nearest.hpp>
 #include <espalier/core/error.hpp>
+#include <espalier/core/nearest.hpp>
 #include <espalier/rag/text.hpp>
 
 #include <array>

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <espalier/core/protocol.hpp>
-#include <espalier/rag/detail/neutral.hpp>
-#include <espalier/rag/detail/read_scores.hpp>
-#include <espalier/rag/detail/read_verdict.hpp>
+#include <espalier/rag/neutral.hpp>
+#include <espalier/rag/read_reply.hpp>
 #include <espalier/rag/transcript.hpp>
 
 #include <algorithm>

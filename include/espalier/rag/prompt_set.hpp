@@ -3,16 +3,20 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/prompt.hpp>
+#include <espalier/core/utf8.hpp>
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/render.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -1,10 +1,11 @@
 #pragma once
 
 #include <espalier/core/prompt.hpp>
-#include <espalier/rag/detail/neutral.hpp>
+#include <espalier/rag/neutral.hpp>
 #include <espalier/rag/transcript.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -12,35 +12,27 @@
 /// Rewards: r(terminal state) -> [0, 1]. A state without an answer scores 0.
 namespace espalier::rag {
 
+namespace detail {
+
+/// One of the scores of the answer, as the profile computes it.
+template <double Scores::* part>
+class ScoreOf {
+ public:
+  explicit ScoreOf(Profile profile = Profile::common) : profile_(profile) {}
+  double operator()(const State& state) const { return score(profile_, state.answer(), state.gold()).*part; }
+
+ private:
+  Profile profile_;
+};
+
+}  // namespace detail
+
 /// F1 of the answer, the best over the gold answers.
-class F1 {
- public:
-  explicit F1(Profile profile = Profile::common) : profile_(profile) {}
-  double operator()(const State& state) const { return score(profile_, state.answer(), state.gold()).f1; }
-
- private:
-  Profile profile_;
-};
-
+using F1 = detail::ScoreOf<&Scores::f1>;
 /// 1 if the normalised answer equals a gold answer.
-class ExactMatch {
- public:
-  explicit ExactMatch(Profile profile = Profile::common) : profile_(profile) {}
-  double operator()(const State& state) const { return score(profile_, state.answer(), state.gold()).em; }
-
- private:
-  Profile profile_;
-};
-
+using ExactMatch = detail::ScoreOf<&Scores::em>;
 /// 1 if a gold answer occurs in the answer.
-class Accuracy {
- public:
-  explicit Accuracy(Profile profile = Profile::common) : profile_(profile) {}
-  double operator()(const State& state) const { return score(profile_, state.answer(), state.gold()).acc; }
-
- private:
-  Profile profile_;
-};
+using Accuracy = detail::ScoreOf<&Scores::acc>;
 
 /// How well an answer agrees with the answers of the other rollouts from the same state: the mean F1 between them.
 /// Needs no gold answer. A single answer gets 1.

@@ -6,8 +6,10 @@
 #include <espalier/rag/question.hpp>
 #include <espalier/rag/transcript.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>

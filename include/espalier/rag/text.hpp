@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/detail/unicode.hpp>
+#include <espalier/core/unicode.hpp>
 
 #include <cstddef>
 #include <initializer_list>

@@ -43,11 +43,12 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
   struct Candidate {
     double value = 0;
     float prior = 1;
-    detail::Place place{};
+    detail::Seeded place{};
+    std::uint32_t depth = 0;
     friend bool operator<(const Candidate& a, const Candidate& b) {
       if (a.value != b.value) return a.value < b.value;
       if (a.prior != b.prior) return a.prior < b.prior;
-      return a.place.node > b.place.node;
+      return a.place.first > b.place.first;
     }
   };
 
@@ -57,29 +58,29 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
     if (std::ranges::empty(env->kinds(tree.state(tree.root())))) tree[tree.root()].status = Status::terminal;
     std::priority_queue<Candidate> waiting;
     Candidate first;
-    first.place.seed = seed;
+    first.place.second = seed;
     waiting.push(first);
     const double began = options_.budget.start(tree);
     for (std::uint32_t found = 0; !waiting.empty();) {
-      const detail::Place place = waiting.top().place;
+      const Candidate next = waiting.top();
       waiting.pop();
-      if (tree[place.node].status == Status::terminal) {
+      if (tree[next.place.first].status == Status::terminal) {
         if (++found == options_.answers) break;
         continue;
       }
-      if (place.depth >= options_.max_depth) continue;
-      std::vector<detail::Place> places(1, place);
+      if (next.depth >= options_.max_depth) continue;
+      std::vector<detail::Seeded> places(1, next.place);
       const std::uint64_t calls = detail::calls_of(*env, tree, places, options_.width, options_.value_calls);
       if (tree.steps >= options_.expansions || options_.budget.spent(tree, tree.steps, began, calls)) {
         tree.ending = SearchFacts::Ending::budget;
         break;
       }
       ++tree.steps;
-      std::vector<detail::Place> fresh =
-          co_await detail::add_children(env, &tree, std::move(places), options_.width, calls);
+      std::vector<detail::Seeded> fresh =
+          co_await detail::add_all_kinds(env, &tree, std::move(places), options_.width, calls);
       co_await detail::value_children(&evaluate_, env, &tree, &fresh, options_.value_calls);
-      for (const detail::Place& child : fresh)
-        waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child});
+      for (const detail::Seeded& child : fresh)
+        waiting.push({utility(tree[child.first].mean()), tree[child.first].prior, child, next.depth + 1});
     }
     detail::finish(tree);
     co_return tree;

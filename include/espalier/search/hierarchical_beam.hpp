@@ -1,16 +1,16 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
-#include <espalier/search/detail/place.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <ranges>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -54,11 +54,8 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
  private:
   friend detail::TreeSearch<HierarchicalBeam, Evaluate>;
 
-  struct Place {
-    NodeId node = 0;
-    Seed seed{};
+  struct Place : detail::Parent {
     Kind kind = 0;  ///< of the level of this node
-    std::vector<std::pair<NodeId, Seed>> children{};
   };
 
   template <class Env>
@@ -117,39 +114,14 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
   /// the whole depth leaves of the budget.
   template <class Env, class Tree>
   Task<void> add_children(Env* env, Tree* tree, std::vector<Place>* beam) {
-    using State = typename Env::State;
-    std::vector<Task<detail::proposals_t<Env>>> asked;
-    for (const Place& place : *beam) {
-      const std::uint32_t n = draws(place);
-      const Context context(place.seed, 0, &tree->ledger, calls(*beam) - n);
-      asked.push_back(detail::as_task(detail::propose(*env, tree->state(place.node), place.kind, n, context)));
-    }
-    auto drawn = co_await gather(std::move(asked));
-    std::vector<std::vector<Proposal<typename Env::Action>>> proposals(beam->size());
-    std::vector<Task<State>> steps;
-    for (std::size_t i = 0; i < beam->size(); ++i) {
-      Place& place = (*beam)[i];
-      detail::append(proposals[i], std::move(drawn[i]));
-      proposals[i] = chosen(detail::dedup(std::move(proposals[i])), level(place.kind));
-      for (std::size_t j = 0; j < proposals[i].size(); ++j) {
-        place.children.emplace_back(no_node, place.seed.child(j));
-        const Context context(place.children.back().second, 0, &tree->ledger);
-        steps.push_back(detail::step_or_stay(*env, tree->state(place.node), proposals[i][j], context));
-      }
-    }
-    std::vector<State> states = co_await gather(std::move(steps));
-    auto state = states.begin();
-    for (std::size_t i = 0; i < beam->size(); ++i)
-      for (std::size_t j = 0; j < proposals[i].size(); ++j) {
-        auto& proposal = proposals[i][j];
-        const float prior = proposal.prior / static_cast<float>(draws((*beam)[i]));
-        const NodeId id =
-            tree->add((*beam)[i].node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
-        if (proposal.closed != Reason::none) tree->prune(id, proposal.closed);
-        (*beam)[i].children[j].first = id;
-      }
+    std::vector<detail::Ask> asks;
+    for (Place& place : *beam) asks.push_back({&place, place.kind, draws(place), 0, calls(*beam) - draws(place)});
+    return detail::add_children(env, tree, std::move(asks), [this](const detail::Ask& ask, auto proposals) {
+      auto some = chosen(std::move(proposals), level(ask.kind));
+      for (auto& proposal : some) proposal.prior /= static_cast<float>(ask.n);
+      return some;
+    });
   }
-
   /// The proposals of one place that become children: the readable ones by diversity, and all malformed ones.
   template <class Proposals>
   Proposals chosen(Proposals proposals, const Level& of) const {
@@ -171,9 +143,8 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
 
   template <class Env, class Tree>
   Task<void> value(Env* env, Tree* tree, std::vector<Place>* beam) {
-    std::vector<detail::Place> children;
-    for (const Place& place : *beam)
-      for (const auto& [child, seed] : place.children) children.push_back({child, seed, 0});
+    std::vector<detail::Seeded> children;
+    for (const Place& place : *beam) children.insert(children.end(), place.children.begin(), place.children.end());
     co_await detail::value_children(&evaluate_, env, tree, &children, options_.value_calls);
   }
 

@@ -1,16 +1,17 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/detail/dedup.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
+#include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/contest.hpp>
 #include <espalier/search/detail/layered_growth.hpp>
-#include <espalier/search/detail/place.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -106,53 +107,24 @@ class Layered {
 
   template <class Env, class Tree>
   Task<void> draw(Env* env, Tree* tree, std::vector<Growth>* frontier) {
-    using State = typename Env::State;
-    std::vector<Task<detail::proposals_t<Env>>> tasks;
-    std::vector<Growth*> drawing;
+    std::vector<detail::Ask> asks;
     for (auto& growth : *frontier) {
       if (!growth.unfinished()) continue;
       const std::uint32_t have = growth.drawn(*tree, options_.width);
-      if (have >= options_.width) continue;
-      const Context context(growth.seed, have, &tree->ledger);
-      tasks.push_back(detail::as_task(
-          detail::propose(*env, tree->state(growth.node), growth.kinds[growth.stage], options_.width - have, context)));
-      drawing.push_back(&growth);
+      if (have < options_.width) asks.push_back({&growth, growth.kinds[growth.stage], options_.width - have, have, 0});
     }
-    auto proposals = co_await gather(std::move(tasks));
-    std::vector<std::vector<Proposal<typename Env::Action>>> fresh(drawing.size());
-    std::vector<Task<State>> steps;
-    for (std::size_t i = 0; i < drawing.size(); ++i) {
-      const Growth& growth = *drawing[i];
-      const State& from = tree->state(growth.node);
-      detail::append(fresh[i], std::move(proposals[i]));
-      fresh[i] = detail::dedup(std::move(fresh[i]));
-      std::erase_if(fresh[i], [&](const auto& proposal) { return growth.merged(*tree, proposal, options_.width); });
-      for (std::size_t j = 0; j < fresh[i].size(); ++j) {
-        const Context context(growth.seed.child(growth.children.size() + j), 0, &tree->ledger);
-        steps.push_back(detail::step_or_stay(*env, from, fresh[i][j], context));
-      }
-    }
-    std::vector<State> states = co_await gather(std::move(steps));
-    auto state = states.begin();
-    for (std::size_t i = 0; i < drawing.size(); ++i)
-      for (auto& proposal : fresh[i]) {
-        Growth& growth = *drawing[i];
-        const float prior = proposal.prior / static_cast<float>(options_.width);
-        const NodeId child =
-            tree->add(growth.node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
-        if (proposal.closed != Reason::none) tree->prune(child, proposal.closed);
-        growth.children.emplace_back(child, growth.seed.child(growth.children.size()));
-      }
+    return detail::add_children(env, tree, std::move(asks), [tree, this](const detail::Ask& ask, auto proposals) {
+      for (auto& proposal : proposals) proposal.prior /= static_cast<float>(options_.width);
+      std::erase_if(proposals, [&](const auto& proposal) { return detail::merged(*tree, *ask.parent, proposal); });
+      return proposals;
+    });
   }
-
   /// Evaluates the children without a value, either the terminal ones or the others, as `terminal` says. Outvoted
   /// terminal children are evaluated too: this is free, and preference data uses it. With `value_losing`, so are all
   /// that a decision cut.
   template <class Env, class Tree>
   Task<void> value(Env* env, Tree* tree, std::vector<Growth>* frontier, bool terminal) {
-    using Result = detail::evaluation_t<Evaluate, Env>;
-    std::vector<Task<Result>> tasks;
-    std::vector<NodeId> nodes;
+    std::vector<detail::Seeded> nodes;
     std::vector<detail::Contest> contests;
     for (auto& growth : *frontier) {
       if (!terminal) contend(*tree, growth, contests);
@@ -165,14 +137,10 @@ class Layered {
         if (!wanted || node.evaluated || std::ranges::empty(env->kinds(state)) != terminal) continue;
         if constexpr (requires { evaluate_.wants(*env, state); })
           if (!evaluate_.wants(*env, state)) continue;
-        const Context context(seed, 0, &tree->ledger);
-        tasks.push_back(detail::as_task(detail::evaluate(evaluate_, *env, state, context)));
-        nodes.push_back(child);
+        nodes.emplace_back(child, seed);
       }
     }
-    std::vector<Result> results = co_await gather(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());
+    co_await detail::value_nodes(&evaluate_, env, tree, std::move(nodes));
     if constexpr (may_curtail)
       if (!contests.empty())
         co_await detail::hold_contests(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());

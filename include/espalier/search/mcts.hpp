@@ -2,11 +2,12 @@
 
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/select.hpp>
-#include <espalier/policy/stop_rules.hpp>
-#include <espalier/search/detail/mcts_watch.hpp>
+#include <espalier/search/detail/mcts_descent.hpp>
+#include <espalier/search/detail/mcts_growth.hpp>
 #include <espalier/search/detail/sliding_window.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,6 @@ class Mcts {
         back_(std::move(back)),
         stop_(std::move(stop)) {
     options_.check();
-    if constexpr (requires { select_.plan(options_.simulations); }) select_.plan(options_.simulations);
   }
 
   template <class Env>

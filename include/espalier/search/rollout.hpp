@@ -3,9 +3,11 @@
 #include <espalier/core/concepts.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <ranges>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -200,11 +202,18 @@ struct ValueRange {
   }
 };
 
-/// Enters a node's own evaluation. It backs the value up and keeps the rollouts. An unknown value prunes the node: for
-/// the budget if that has left a call out, else as malformed. A backup with price(tree, node, evaluation) first sets
-/// the values from what the tree holds so far.
+/// True if an evaluator wants the leaves of a simulation one after the other, because it reads what they cost.
+template <class Evaluate>
+bool in_turn(const Evaluate& evaluate) {
+  if constexpr (requires { evaluate.in_turn(); }) return evaluate.in_turn();
+  else return false;
+}
+
+/// Enters a node's own evaluation. It backs the value up and keeps the rollouts, which it takes out of `result`. An
+/// unknown value prunes the node: for the budget if that has left a call out, else as malformed. A backup with
+/// price(tree, node, evaluation) first sets the values from what the tree holds so far.
 template <class Tree, class Result, class Back>
-void enter_evaluation(Tree& tree, NodeId node, Result result, const Back& back, const ValueRange& range = {}) {
+void enter_evaluation(Tree& tree, NodeId node, Result&& result, const Back& back, const ValueRange& range = {}) {
   const auto enter = [&](const auto& value) {
     const double worth = utility(value);
     if (!(worth >= tree.lowest && worth <= tree.highest)) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -31,19 +32,14 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
  private:
   friend detail::TreeSearch<Trajectories, Evaluate>;
 
-  /// The current end of a trajectory.
-  struct Place {
-    NodeId node = 0;
-    Seed seed{};
-    std::uint32_t sample = 0;  ///< sample index of the first step, which all draw from one prompt
-  };
+  using Place = detail::Parent;  ///< the current end of a trajectory
 
   template <class Env>
   Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
     detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     const double began = options_.budget.start(tree);
     std::vector<Place> ends;
-    for (std::uint32_t i = 0; i < options_.n; ++i) ends.push_back({tree.root(), seed, i});
+    for (std::uint32_t i = 0; i < options_.n; ++i) ends.push_back({tree.root(), seed, {}, i});
     while (true) {
       for (const Place& end : ends)
         if (std::ranges::empty(env->kinds(tree.state(end.node)))) tree[end.node].status = Status::terminal;
@@ -72,55 +68,34 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
     all.completions += (tree.size() - 1) * options_.step_calls;
     return options_.budget.calls_left(all) / (1 + options_.step_calls);
   }
-  /// Makes one step of all trajectories. A reply is drawn again from what they all leave of the budget.
+  /// Makes one step of all trajectories. A reply is drawn again from what they all leave of the budget. The first
+  /// samples of all are drawn from one prompt.
   template <class Env, class Tree>
   Task<void> step(Env* env, Tree* tree, std::vector<Place>* ends) {
-    using State = typename Env::State;
     const std::size_t kept = ends->size() - 1 + (tree->size() - 1 + ends->size()) * options_.step_calls;
-    std::vector<Task<detail::proposals_t<Env>>> asked;
-    for (const Place& end : *ends) {
-      const State& from = tree->state(end.node);
-      const auto kinds = env->kinds(from);
-      const Kind kind = *std::ranges::begin(kinds);
-      const Context context(end.seed, end.sample, &tree->ledger, kept);
-      asked.push_back(detail::as_task(detail::propose(*env, from, kind, 1u, context)));
+    std::vector<detail::Ask> asks;
+    for (Place& end : *ends) {
+      const auto kinds = env->kinds(tree->state(end.node));
+      asks.push_back({&end, *std::ranges::begin(kinds), 1, static_cast<std::uint32_t>(end.next), kept});
     }
-    auto drawn = co_await gather(std::move(asked));
-    std::vector<Task<State>> steps;
-    for (std::size_t i = 0; i < ends->size(); ++i) {
-      Place& end = (*ends)[i];
-      const State& from = tree->state(end.node);
-      end.seed = end.seed.child(end.sample);
-      end.sample = 0;
-      const Context context(end.seed, 0, &tree->ledger);
-      if (drawn[i].empty() || drawn[i].front().closed != Reason::none) steps.push_back(detail::as_task(State(from)));
-      else steps.push_back(detail::as_task(detail::step(*env, from, drawn[i].front().action, context)));
-    }
-    std::vector<State> states = co_await gather(std::move(steps));
-    for (std::size_t i = 0; i < ends->size(); ++i) {
-      Place& end = (*ends)[i];
+    const auto first = [share = 1 / static_cast<float>(options_.n)](const detail::Ask& ask, auto proposals) {
+      if (!proposals.empty()) proposals.erase(proposals.begin() + 1, proposals.end());
+      for (auto& proposal : proposals) proposal.prior = ask.parent->node == Tree::root() ? share : 1;
+      return proposals;
+    };
+    co_await detail::add_children(env, tree, std::move(asks), first);
+    for (Place& end : *ends) {
       (*tree)[end.node].status = Status::expanded;
-      if (drawn[i].empty()) continue;
-      auto& proposal = drawn[i].front();
-      const float share = end.node == tree->root() ? 1 / static_cast<float>(options_.n) : 1;
-      end.node = tree->add(end.node, std::move(proposal.action), std::move(states[i]), proposal.kind, share);
-      if (proposal.closed != Reason::none) tree->prune(end.node, proposal.closed);
+      if (!end.children.empty()) end = Place{end.children.back().first, end.children.back().second};
     }
   }
 
   template <class Env, class Tree>
   Task<void> value(Env* env, Tree* tree) {
-    std::vector<NodeId> nodes;
-    std::vector<Task<detail::evaluation_t<Evaluate, Env>>> tasks;
-    for (NodeId id = 0; id < tree->size(); ++id) {
-      if ((*tree)[id].status != Status::terminal) continue;
-      const Context context(tree->seed.child(id), 0, &tree->ledger);
-      nodes.push_back(id);
-      tasks.push_back(detail::as_task(detail::evaluate(evaluate_, *env, tree->state(id), context)));
-    }
-    auto results = co_await gather(std::move(tasks));
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      detail::enter_evaluation(*tree, nodes[i], std::move(results[i]), detail::LeafBackup());
+    std::vector<detail::Seeded> nodes;
+    for (NodeId id = 0; id < tree->size(); ++id)
+      if ((*tree)[id].status == Status::terminal) nodes.emplace_back(id, tree->seed.child(id));
+    return detail::value_nodes(&evaluate_, env, tree, std::move(nodes));
   }
 
   Options options_;

@@ -2,9 +2,9 @@
 
 #include <espalier/backend/detail/lexical/porter.hpp>
 #include <espalier/backend/detail/lexical/standard_words.hpp>
-#include <espalier/core/detail/nfkc.hpp>
-#include <espalier/core/detail/unicode.hpp>
 #include <espalier/core/error.hpp>
+#include <espalier/core/nfkc.hpp>
+#include <espalier/core/unicode.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -85,6 +86,133 @@ inline FormPtr any_case(std::string_view word) {
   std::vector<FormPtr> letters;
   for (const char c : word) letters.push_back(one_of(std::string{c, static_cast<char>(c - 'a' + 'A')}));
   return sequence(letters);
+}
+
+/// Appends one character of a set or a text of a grammar. Control characters are escaped, and so are those in
+/// `special`, which have a meaning in one of the dialects.
+inline void append_escaped(std::string& out, char c, std::string_view special) {
+  constexpr std::string_view hex = "0123456789ABCDEF";
+  const auto byte = static_cast<unsigned char>(c);
+  if (c == '\n') out += "\\n";
+  else if (c == '\r') out += "\\r";
+  else if (c == '\t') out += "\\t";
+  else if (byte < 32 || byte == 127 || special.find(c) != std::string_view::npos)
+    ((out += "\\x") += hex[byte >> 4]) += hex[byte & 15];
+  else out += c;
+}
+/// A set in brackets. Four letters or digits in a row, or more, are written as a range.
+inline std::string set_text(const Form& set) {
+  const auto plain = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
+  std::string out = set.kind == Form::Kind::none_of ? "[^" : "[";
+  for (std::size_t i = 0; i < set.text.size(); ++i) {
+    std::size_t last = i;
+    while (last + 1 < set.text.size() && plain(set.text[last]) && set.text[last + 1] == set.text[last] + 1) ++last;
+    append_escaped(out, set.text[i], R"(\]["^-/&~#)");
+    if (last < i + 3 || !plain(set.text[last])) continue;
+    (out += '-') += set.text[last];
+    i = last;
+  }
+  return out += ']';
+}
+
+/// Writes a form as GBNF, the grammars of llama.cpp. SGLang's EBNF and XGrammar read the same text. What is repeated,
+/// and what has a meaning of its own, is a rule. Equal rules stand once. The root is one name: then llguidance, which
+/// splits texts into words greedily, takes the whole reply as one word.
+class GbnfText {
+ public:
+  static std::string of(const FormPtr& form) {
+    GbnfText text;
+    std::string out = "root ::= reply\nreply ::= " + text.alternatives(form) + '\n';
+    for (const auto& [name, body] : text.rules_) out += name + " ::= " + body + '\n';
+    return out;
+  }
+
+ private:
+  std::string alternatives(const FormPtr& form) {
+    if (form->kind != Form::Kind::either) return written(form, false);
+    std::string out;
+    for (const FormPtr& part : form->parts)
+      (out += out.empty() ? "" : " | ") += part->role.empty() ? written(part, false) : rule(part);
+    return out;
+  }
+  /// A form as a part of others. `single`: it must be one item.
+  std::string written(const FormPtr& form, bool single) {
+    std::string out;
+    switch (form->kind) {
+      case Form::Kind::text:
+        out += '"';
+        for (const char c : form->text) append_escaped(out, c, "\"\\");
+        return out += '"';
+      case Form::Kind::one_of:
+      case Form::Kind::none_of:
+        return set_text(*form);
+      case Form::Kind::sequence:
+        for (const FormPtr& part : form->parts)
+          (out += out.empty() ? "" : " ") +=
+              part->role.empty() ? written(part, part->kind == Form::Kind::either) : rule(part);
+        return single ? '(' + out + ')' : out;
+      case Form::Kind::either:
+        return '(' + alternatives(form) + ')';
+      case Form::Kind::repeat:
+        return repeated(*form);
+    }
+    return out;
+  }
+  std::string repeated(const Form& form) {
+    const FormPtr& part = form.parts[0];
+    if (form.low == 0 && form.high == 1) return written(part, true) + '?';
+    const bool set = part->kind == Form::Kind::one_of || part->kind == Form::Kind::none_of;
+    const std::string item = set ? written(part, true) : rule(part);
+    return item + times(form.low, form.high);
+  }
+  static std::string times(std::uint32_t low, std::uint32_t high) {
+    return '{' + std::to_string(low) + (low == high ? "" : ',' + std::to_string(high)) + '}';
+  }
+  std::string rule(const FormPtr& form) {
+    std::string body = form->kind == Form::Kind::either ? alternatives(form) : written(form, false);
+    return named(form->role, std::move(body));
+  }
+  std::string named(std::string name, std::string body) {
+    for (const auto& [known, text] : rules_)
+      if (text == body) return known;
+    for (char& c : name)
+      if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) c = '-';
+    if (name.empty() || name == "root" || name == "reply") name = "r" + std::to_string(rules_.size() + 1);
+    for (const auto& [known, text] : rules_)
+      if (known == name) name += "-" + std::to_string(rules_.size() + 1);
+    rules_.emplace_back(name, std::move(body));
+    return name;
+  }
+
+  std::vector<std::pair<std::string, std::string>> rules_;
+};
+
+/// Writes a form as a regular expression of the common kind: groups, sets, `{m,n}`.
+inline std::string regex_text(const FormPtr& form, bool single = false) {
+  std::string out;
+  switch (form->kind) {
+    case Form::Kind::text:
+      for (const char c : form->text) {
+        if (c == '\n' || c == '\t' || c == '\r') append_escaped(out, c, "");
+        else (out += std::string_view("\\^$.|?*+()[]{}/").find(c) == std::string_view::npos ? "" : "\\") += c;
+      }
+      return single && form->text.size() != 1 ? "(?:" + out + ')' : out;
+    case Form::Kind::one_of:
+    case Form::Kind::none_of:
+      return set_text(*form);
+    case Form::Kind::sequence:
+      for (const FormPtr& part : form->parts) out += regex_text(part, part->kind == Form::Kind::either);
+      return single ? "(?:" + out + ')' : out;
+    case Form::Kind::either:
+      for (const FormPtr& part : form->parts) (out += out.empty() ? "" : "|") += regex_text(part);
+      return "(?:" + out + ')';
+    case Form::Kind::repeat:
+      out = regex_text(form->parts[0], true);
+      if (form->low == 0 && form->high == 1) return out + '?';
+      out += '{' + std::to_string(form->low);
+      return out += form->low == form->high ? "}" : ',' + std::to_string(form->high) + '}';
+  }
+  return out;
 }
 
 }  // namespace espalier::detail

@@ -2,8 +2,7 @@
 
 #include <espalier/method/decex/options.hpp>
 #include <espalier/method/decex/prompts.hpp>
-#include <espalier/policy/curtailment.hpp>
-#include <espalier/policy/halving.hpp>
+#include <espalier/policy/contest.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/search/layered.hpp>
 

@@ -2,8 +2,8 @@
 
 #include <espalier/backend/detail/chat/openai_request.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/core/outcome.hpp>
 #include <espalier/core/prompt.hpp>
+#include <espalier/core/service.hpp>
 
 #include <exception>
 #include <fstream>

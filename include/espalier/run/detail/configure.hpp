@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/backend/chat/dialect.hpp>
-#include <espalier/core/detail/nearest.hpp>
+#include <espalier/core/nearest.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/detail/index_folder.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/detail/atomic_file.hpp>
+#include <espalier/core/atomic_file.hpp>
 
 #include <span>
 #include <string>

@@ -1,91 +1,175 @@
 #pragma once
 
+#include <espalier/core/concepts.hpp>
+#include <espalier/core/tree.hpp>
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/detail/dedup.hpp>
-#include <espalier/search/detail/place.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <ranges>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace espalier::detail {
 
-/// The completions that `width` children of each legal kind ask for at most where every reply can be read. The value of
-/// each child asks for `value_calls`.
-template <class Env, class Tree>
-std::uint64_t calls_of(Env& env, const Tree& tree, const std::vector<Place>& places, std::uint64_t width,
-                       std::uint64_t value_calls) {
-  std::uint64_t kinds = 0;
-  for (const Place& place : places)
-    kinds += static_cast<std::uint64_t>(std::ranges::distance(env.kinds(tree.state(place.node))));
-  return kinds * width * (1 + value_calls);
+/// Merges equal actions of equal kind, in order. The first one stays and takes the priors of its duplicates, so a prior
+/// is the share of the samples that said the same. Malformed proposals are never merged.
+template <class Action>
+std::vector<Proposal<Action>> dedup(std::vector<Proposal<Action>> proposals) {
+  std::vector<Proposal<Action>> kept;
+  for (auto& proposal : proposals) {
+    Proposal<Action>* twin = nullptr;
+    for (auto& other : kept)
+      if (other.closed == proposal.closed && proposal.closed != Reason::malformed && other.kind == proposal.kind &&
+          other.action == proposal.action)
+        twin = &other;
+    if (twin) twin->prior += proposal.prior;
+    else kept.push_back(std::move(proposal));
+  }
+  return kept;
 }
 
-/// Gives each place up to `width` children of each legal kind, in the order of the places. Equal proposals are merged.
-/// A child without legal kinds is terminal, a malformed one is pruned. `calls`: completions that all of them ask for,
-/// values included. They are kept back before a reply is drawn again.
-template <class Env, class Tree>
-Task<std::vector<Place>> add_children(Env* env, Tree* tree, std::vector<Place> places, std::uint32_t width,
-                                      std::uint64_t calls) {
+/// Appends what an environment proposed. A vector is moved from, any other range is copied.
+template <class Action, class Range>
+void append(std::vector<Proposal<Action>>& list, Range drawn) {
+  if constexpr (std::is_same_v<Range, std::vector<Proposal<Action>>>)
+    list.insert(list.end(), std::make_move_iterator(drawn.begin()), std::make_move_iterator(drawn.end()));
+  else list.insert(list.end(), std::ranges::begin(drawn), std::ranges::end(drawn));
+}
+
+/// The state that a proposal leads to. One that could not be read leads nowhere. The proposal must outlive the task.
+template <class Env, class Item>
+Task<typename Env::State> step_or_stay(Env& env, const typename Env::State& from, const Item& proposal,
+                                       const Context& context) {
+  if (proposal.closed != Reason::none) return as_task(typename Env::State(from));
+  return as_task(step(env, from, proposal.action, context));
+}
+
+/// A node with its seed.
+using Seeded = std::pair<NodeId, Seed>;
+
+/// A node that gets children.
+struct Parent {
+  NodeId node = 0;
+  Seed seed{};
+  std::vector<Seeded> children{};
+  std::uint64_t next = 0;  ///< the ordinal of the next child
+};
+
+/// The samples of one kind that a parent draws. Several asks of one parent follow one another.
+struct Ask {
+  Parent* parent;
+  Kind kind;
+  std::uint32_t n;
+  std::uint32_t first;  ///< index of the first sample
+  std::uint64_t kept;   ///< calls of the budget that are kept back before a reply is drawn again
+};
+
+/// Draws what is asked for and adds it as children. Equal proposals of one parent are merged. chosen(ask, proposals) ->
+/// those that become children, with their priors. What was closed when it was proposed is pruned.
+template <class Env, class Tree, class Chosen>
+Task<void> add_children(Env* env, Tree* tree, std::vector<Ask> asks, Chosen chosen) {
   using State = typename Env::State;
-  using Item = Proposal<typename Env::Action>;
+  using Proposals = std::vector<Proposal<typename Env::Action>>;
   std::vector<Task<proposals_t<Env>>> asked;
-  std::vector<std::size_t> asker;
-  for (std::size_t p = 0; p < places.size(); ++p)
-    for (const Kind kind : env->kinds(tree->state(places[p].node))) {
-      const Context context(places[p].seed, 0, &tree->ledger, calls - std::min<std::uint64_t>(calls, width));
-      asked.push_back(as_task(propose(*env, tree->state(places[p].node), kind, width, context)));
-      asker.push_back(p);
-    }
+  for (const Ask& ask : asks) {
+    const Context context(ask.parent->seed, ask.first, &tree->ledger, ask.kept);
+    asked.push_back(as_task(propose(*env, tree->state(ask.parent->node), ask.kind, ask.n, context)));
+  }
   auto drawn = co_await gather(std::move(asked));
-  std::vector<std::vector<Item>> proposals(places.size());
-  for (std::size_t i = 0; i < drawn.size(); ++i) append(proposals[asker[i]], std::move(drawn[i]));
-  std::vector<Place> fresh;
+  std::vector<std::pair<const Ask*, Proposals>> all;
+  for (std::size_t i = 0; i < asks.size(); ++i) {
+    if (all.empty() || all.back().first->parent != asks[i].parent) all.emplace_back(&asks[i], Proposals());
+    append(all.back().second, std::move(drawn[i]));
+  }
   std::vector<Task<State>> steps;
-  for (std::size_t p = 0; p < places.size(); ++p) {
-    const State& from = tree->state(places[p].node);
-    proposals[p] = dedup(std::move(proposals[p]));
-    for (std::size_t i = 0; i < proposals[p].size(); ++i) {
-      fresh.push_back({no_node, places[p].seed.child(i), places[p].depth + 1});
-      const Context context(fresh.back().seed, 0, &tree->ledger);
-      steps.push_back(step_or_stay(*env, from, proposals[p][i], context));
+  for (auto& [ask, proposals] : all) {
+    proposals = chosen(*ask, dedup(std::move(proposals)));
+    for (const auto& proposal : proposals) {
+      Parent& parent = *ask->parent;
+      parent.children.emplace_back(no_node, parent.seed.child(parent.next++));
+      const Context context(parent.children.back().second, 0, &tree->ledger);
+      steps.push_back(step_or_stay(*env, tree->state(parent.node), proposal, context));
     }
   }
   std::vector<State> states = co_await gather(std::move(steps));
-  std::size_t next = 0;
-  for (std::size_t p = 0; p < places.size(); ++p) {
-    (*tree)[places[p].node].status = Status::expanded;
-    for (Item& proposal : proposals[p]) {
+  auto state = states.begin();
+  for (auto& [ask, proposals] : all) {
+    auto child = ask->parent->children.end() - static_cast<std::ptrdiff_t>(proposals.size());
+    for (auto& proposal : proposals) {
+      const float prior = proposal.prior;
       const NodeId id =
-          tree->add(places[p].node, std::move(proposal.action), std::move(states[next]), proposal.kind, proposal.prior);
+          tree->add(ask->parent->node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
       if (proposal.closed != Reason::none) tree->prune(id, proposal.closed);
-      else if (std::ranges::empty(env->kinds(tree->state(id)))) (*tree)[id].status = Status::terminal;
-      fresh[next++].node = id;
+      (child++)->first = id;
+    }
+  }
+}
+
+/// The completions that `width` children of each legal kind ask for at most where every reply can be read. The value of
+/// each child asks for `value_calls`.
+template <class Env, class Tree>
+std::uint64_t calls_of(Env& env, const Tree& tree, const std::vector<Seeded>& places, std::uint64_t width,
+                       std::uint64_t value_calls) {
+  std::uint64_t kinds = 0;
+  for (const auto& [node, seed] : places)
+    kinds += static_cast<std::uint64_t>(std::ranges::distance(env.kinds(tree.state(node))));
+  return kinds * width * (1 + value_calls);
+}
+
+/// Gives each place up to `width` children of each legal kind, in the order of the places. A child without legal kinds
+/// is terminal. `calls`: completions that all of them ask for, values included.
+template <class Env, class Tree>
+Task<std::vector<Seeded>> add_all_kinds(Env* env, Tree* tree, std::vector<Seeded> places, std::uint32_t width,
+                                        std::uint64_t calls) {
+  std::vector<Parent> parents;
+  for (const auto& [node, seed] : places) parents.push_back({node, seed});
+  std::vector<Ask> asks;
+  for (Parent& parent : parents)
+    for (const Kind kind : env->kinds(tree->state(parent.node)))
+      asks.push_back({&parent, kind, width, 0, calls - std::min<std::uint64_t>(calls, width)});
+  const auto all = [](const Ask&, auto proposals) { return proposals; };
+  co_await add_children(env, tree, std::move(asks), all);
+  std::vector<Seeded> fresh;
+  for (const Parent& parent : parents) {
+    (*tree)[parent.node].status = Status::expanded;
+    for (const Seeded& child : parent.children) {
+      auto& node = (*tree)[child.first];
+      if (node.status == Status::open && std::ranges::empty(env->kinds(tree->state(child.first))))
+        node.status = Status::terminal;
+      fresh.push_back(child);
     }
   }
   co_return fresh;
 }
 
-/// Values all places that are not pruned, at once, and enters each value at its node alone. Removes the places that are
-/// pruned or could not be valued. A value asks for `each` calls. They are kept back from the others.
+/// Values nodes at once, and enters each value at its node alone. A value asks for `each` calls. They are kept back
+/// from the others.
 template <class Evaluate, class Env, class Tree>
-Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Place>* places, std::uint64_t each) {
-  const auto pruned = [tree](const Place& place) { return (*tree)[place.node].status == Status::pruned; };
-  std::erase_if(*places, pruned);
+Task<void> value_nodes(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Seeded> nodes, std::uint64_t each = 0) {
   using Result = evaluation_t<Evaluate, Env>;
   std::vector<Task<Result>> tasks;
-  const std::uint64_t others = places->empty() ? 0 : places->size() - 1;
-  for (const Place& place : *places) {
-    const Context context(place.seed, 0, &tree->ledger, each * others);
-    tasks.push_back(as_task(evaluate(*evaluator, *env, tree->state(place.node), context)));
+  const std::uint64_t others = nodes.empty() ? 0 : nodes.size() - 1;
+  for (const auto& [node, seed] : nodes) {
+    const Context context(seed, 0, &tree->ledger, each * others);
+    tasks.push_back(as_task(evaluate(*evaluator, *env, tree->state(node), context)));
   }
   std::vector<Result> results = co_await gather(std::move(tasks));
   for (std::size_t i = 0; i < results.size(); ++i)
-    enter_evaluation(*tree, (*places)[i].node, std::move(results[i]), LeafBackup());
-  std::erase_if(*places, pruned);
+    enter_evaluation(*tree, nodes[i].first, std::move(results[i]), LeafBackup());
+}
+
+/// Values the nodes that are not pruned. Removes those that are or that could not be valued.
+template <class Evaluate, class Env, class Tree>
+Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Seeded>* nodes, std::uint64_t each) {
+  const auto pruned = [tree](const Seeded& node) { return (*tree)[node.first].status == Status::pruned; };
+  std::erase_if(*nodes, pruned);
+  co_await value_nodes(evaluator, env, tree, *nodes, each);
+  std::erase_if(*nodes, pruned);
 }
 
 }  // namespace espalier::detail

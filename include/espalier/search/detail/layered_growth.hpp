@@ -2,6 +2,7 @@
 
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/tree.hpp>
+#include <espalier/search/detail/children.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -15,17 +16,14 @@
 namespace espalier::detail {
 
 /// A node of Layered whose children are being grown.
-struct LayeredGrowth {
+struct LayeredGrowth : Parent {
   /// Before the first stage.
   template <class Env, class Tree>
-  LayeredGrowth(Env& env, const Tree& tree, NodeId node, Seed seed) : node(node), seed(seed) {
+  LayeredGrowth(Env& env, const Tree& tree, NodeId node, Seed seed) : Parent{node, seed} {
     for (const Kind kind : env.kinds(tree.state(node))) kinds.push_back(kind);
   }
-  NodeId node;
-  Seed seed;
   std::vector<Kind> kinds{};
   std::size_t stage = 0;
-  std::vector<std::pair<NodeId, Seed>> children{};
 
   [[nodiscard]] bool unfinished() const { return stage < kinds.size(); }
   /// True if a stage after this one draws the kind.
@@ -41,18 +39,6 @@ struct LayeredGrowth {
       if (tree[child].kind == kinds[stage]) share += static_cast<double>(tree[child].prior);
     return static_cast<std::uint32_t>(std::lround(share * width));
   }
-  /// Adds the proposal's share to an equal child of an earlier stage. False if there is no such child.
-  template <class Tree, class Proposal>
-  bool merged(Tree& tree, const Proposal& proposal, std::uint32_t width) const {
-    if (proposal.closed != Reason::none) return false;
-    for (const auto& [child, child_seed] : children) {
-      if (tree[child].kind != proposal.kind || closed_at_birth(tree[child]) || !(tree.action(child) == proposal.action))
-        continue;
-      tree[child].prior += proposal.prior / static_cast<float>(width);
-      return true;
-    }
-    return false;
-  }
   /// Applies a policy's verdict on the children that are still open.
   template <class Tree, class Policy>
   void apply(Tree& tree, const Policy& policy) {
@@ -66,6 +52,19 @@ struct LayeredGrowth {
     kinds.resize(std::min(kinds.size(), stage + 1));
   }
 };
+
+/// Adds the proposal's share to an equal child of an earlier stage. False if there is no such child.
+template <class Tree, class Proposal>
+bool merged(Tree& tree, const Parent& parent, const Proposal& proposal) {
+  if (proposal.closed != Reason::none) return false;
+  for (const auto& [child, seed] : parent.children) {
+    if (tree[child].kind != proposal.kind || closed_at_birth(tree[child]) || !(tree.action(child) == proposal.action))
+      continue;
+    tree[child].prior += proposal.prior;
+    return true;
+  }
+  return false;
+}
 
 /// Cuts the children that no budget is left to value. Terminal ones stay, because they cost nothing. A tree without any
 /// value keeps the likeliest child, so that it ends with an answer.

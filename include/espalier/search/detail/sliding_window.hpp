@@ -1,18 +1,41 @@
 #pragma once
 
-#include <espalier/policy/detail/dedup.hpp>
-#include <espalier/search/detail/flight.hpp>
+#include <espalier/core/concepts.hpp>
+#include <espalier/search/budget.hpp>
+#include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/mcts_descent.hpp>
 #include <espalier/search/detail/mcts_growth.hpp>
-#include <espalier/search/detail/mcts_watch.hpp>
-#include <espalier/search/detail/place.hpp>
+#include <espalier/search/rollout.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
-#include <memory>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace espalier::detail {
+
+/// A simulation under way. Its tasks use copies, because the tree moves its states as it grows.
+template <class Env, class Result>
+struct Flight {
+  Flight() { done.happen(); }
+  Place place{};                ///< where the selection ended
+  std::vector<Place> fresh{};   ///< new children of `place` that are being valued, none if `place` itself is
+  Ledger ledger{};              ///< its costs until it is merged
+  bool growing = false;         ///< children of `place` are being fetched
+  Status after{};               ///< the status of `place` after the growth
+  typename Env::State state{};  ///< of `place`, while it grows
+  std::vector<std::tuple<Kind, std::uint32_t, Context>> asks{};
+  std::vector<Proposal<typename Env::Action>> proposals{};
+  std::vector<typename Env::State> states{};                   ///< of the new proposals, in order
+  std::vector<std::pair<typename Env::State, Seed>> leaves{};  ///< states and seeds to evaluate
+  std::vector<Result> results{};                               ///< of the leaves, in order
+  std::exception_ptr growth_error{}, error{};
+  Event grown{}, done{};
+  std::vector<Task<void>> tasks{};
+};
 
 /// Parallel simulations in one tree. Selections are made in index order: simulation j is selected when the simulations
 /// 0 ... j - window are merged, and with `solve` as many more as it takes to find what is not under way. One coroutine
@@ -25,7 +48,7 @@ class SlidingWindow {
   /// After an error no simulation is started, but those under way are finished, so that nothing paid for is lost.
   static Task<Tree> grow(Engine* engine, Env* env, Tree tree) {
     SlidingWindow window(engine, env, &tree);
-    const Place top = root_of(tree.seed);
+    const Place top{tree.root(), tree.seed, 0};
     std::exception_ptr error{};
     try {
       for (std::uint32_t j = 0; j < engine->options_.simulations; ++j) {
@@ -58,13 +81,11 @@ class SlidingWindow {
 
   SlidingWindow(Engine* engine, Env* env, Tree* tree)
       : engine_(engine), env_(env), tree_(tree), watch_(engine->options_, engine->stop_, *tree) {}
-  static Place root_of(Seed seed) { return {0, seed, 0}; }
 
   /// Selects for one simulation and starts the task that fetches what it needs. False if it needs nothing.
   Task<bool> launch(Flight* flight, Place from) {
-    const bool waits = engine_->options_.collision == MctsOptions::Collision::wait;
     Place place = descend(from);
-    while ((*tree_)[place.node].status == Status::growing && waits) {
+    while ((*tree_)[place.node].status == Status::growing) {
       co_await settle(grower_of(place.node));
       place = descend(place);
     }
@@ -74,8 +95,7 @@ class SlidingWindow {
     const bool value_first = detail::value_first(engine_->options_, *tree_, place);
     hold(place.node, 1);
     if (engine_->options_.budget.limited()) flight->ledger.follow(tree_->ledger);
-    if (node.status == Status::growing) evaluate_again(flight);
-    else if (node.status == Status::open && !value_first) begin_growth(flight);
+    if (node.status == Status::open && !value_first) begin_growth(flight);
     else if (engine_->needs_value(*tree_, place.node) && !valued)
       flight->leaves.emplace_back(tree_->state(place.node), place.seed);
     else co_return false;
@@ -88,21 +108,12 @@ class SlidingWindow {
     return detail::descend<true>(engine_->options_, engine_->select_, *env_, *tree_, from);
   }
 
-  void evaluate_again(Flight* flight) {
-    flight->again = true;
-    flight->leaves.emplace_back(tree_->state(flight->place.node),
-                                flight->place.seed.purpose("again").child(tree_->steps));
-  }
-
   void begin_growth(Flight* flight) {
     flight->asks.clear();
-    flight->contexts.clear();
     flight->state = tree_->state(flight->place.node);
-    for_each_ask(engine_->options_, *env_, *tree_, flight->place, &flight->ledger,
-                 [&](Kind kind, std::uint32_t n, const Context& context) {
-                   flight->asks.emplace_back(kind, n);
-                   flight->contexts.push_back(context);
-                 });
+    for_each_ask(
+        engine_->options_, *env_, *tree_, flight->place, &flight->ledger,
+        [&](Kind kind, std::uint32_t n, const Context& context) { flight->asks.emplace_back(kind, n, context); });
     flight->after = std::exchange((*tree_)[flight->place.node].status, Status::growing);
     flight->growing = true;
     flight->grown = Event();
@@ -127,9 +138,8 @@ class SlidingWindow {
   /// Fetches children. Of the new ones that are not malformed, the first or all will be evaluated.
   Task<void> fetch(Flight* flight) {
     std::vector<Task<proposals_t<Env>>> asked;
-    for (std::size_t i = 0; i < flight->asks.size(); ++i)
-      asked.push_back(
-          as_task(propose(*env_, flight->state, flight->asks[i].first, flight->asks[i].second, flight->contexts[i])));
+    for (const auto& [kind, n, context] : flight->asks)
+      asked.push_back(as_task(propose(*env_, flight->state, kind, n, context)));
     auto drawn = co_await gather(std::move(asked));
     std::vector<Proposal<Action>> proposals;
     for (auto& some : drawn) append(proposals, std::move(some));
@@ -205,30 +215,18 @@ class SlidingWindow {
     tree_->ledger += flight->ledger;
     for (std::size_t i = 0; i < flight->fresh.size(); ++i) {
       const Place end = flight->fresh[i];
-      const bool valued = i < flight->results.size() && (flight->again || !(*tree_)[end.node].evaluated);
-      if (valued) record(end, std::move(flight->results[i]), flight->again);
+      const bool valued = i < flight->results.size() && !(*tree_)[end.node].evaluated;
+      if (valued) record(end, flight->results[i]);
       else engine_->enter_again(*tree_, end.node);
       watch_.merged(*env_, *tree_, end);
     }
     flights_.pop_front();
   }
-  /// Enters a value of a node. One more value of it counts only if it is known and the node was not pruned.
-  void record(const Place& end, Result result, bool again) {
-    if constexpr (requires { result.known; })
-      if (again && !result.known) return;
-    if (again && (*tree_)[end.node].status == Status::pruned) return;
-    const auto value = [&] {
-      enter_evaluation(*tree_, end.node, std::move(result), engine_->back_, engine_->options_.range);
-    };
-    if constexpr (requires { result.paths; }) {
-      auto paths = std::move(result.paths);
-      value();
-      graft(engine_->options_, *env_, *tree_, end, paths);
-    } else {
-      value();
-    }
+  /// Enters a node's value, and grafts the paths of its rollouts.
+  void record(const Place& end, Result& result) {
+    enter_evaluation(*tree_, end.node, result, engine_->back_, engine_->options_.range);
+    if constexpr (requires { result.paths; }) graft(engine_->options_, *env_, *tree_, end, result.paths);
   }
-
   /// Adds `by` to the simulations under way at a node and all its ancestors (virtual loss).
   void hold(NodeId node, int by) {
     for (; node != no_node; node = (*tree_)[node].parent)

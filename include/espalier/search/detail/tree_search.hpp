@@ -35,4 +35,16 @@ class TreeSearch {
   }
 };
 
+/// Values nothing. For searches that only follow a policy.
+struct NoValue {
+  template <class Env>
+  bool wants(Env&, const typename Env::State&) const {
+    return false;
+  }
+  template <class Env>
+  double operator()(Env&, const typename Env::State&) const {
+    return 0;
+  }
+};
+
 }  // namespace espalier::detail

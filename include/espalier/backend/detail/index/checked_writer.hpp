@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/backend/detail/index/checked_layout.hpp>
-#include <espalier/core/detail/atomic_file.hpp>
+#include <espalier/core/atomic_file.hpp>
 #include <espalier/core/error.hpp>
 
 #include <cstddef>

@@ -5,8 +5,8 @@
 #include <espalier/method/airrag/prompts.hpp>
 #include <espalier/method/detail/agreement.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/rag/detail/read_scores.hpp>
 #include <espalier/rag/environment.hpp>
+#include <espalier/rag/read_reply.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/mcts.hpp>
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/version.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <numeric>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/version.hpp>
+
 #include <cstddef>
 #include <map>
 #include <string>

@@ -1,6 +1,7 @@
 #pragma once
 
-#include <espalier/core/json_writer.hpp>
+#include <espalier/core/utf8.hpp>
+#include <espalier/version.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -12,59 +13,6 @@
 #include <vector>
 
 namespace espalier::detail {
-
-// --- UTF-8 ---------------------------------------------------------------------------------------------------------
-
-/// Returns the code point at `text[i]` (i < size) and moves i behind it. A byte that is not valid UTF-8 gives U+FFFD.
-inline char32_t decode_utf8(std::string_view text, std::size_t& i) {
-  const std::size_t length = utf8_sequence(text, i);
-  const auto lead = static_cast<unsigned char>(text[i]);
-  char32_t c = length == 1 ? lead : length == 0 ? U'\uFFFD' : static_cast<char32_t>(lead & (0xFFu >> (length + 1)));
-  for (std::size_t k = 1; k < length; ++k) c = c << 6 | (static_cast<unsigned char>(text[i + k]) & 0x3Fu);
-  i += length ? length : 1;
-  return c;
-}
-
-/// Appends a code point as UTF-8. A surrogate or a number above U+10FFFF becomes U+FFFD.
-inline void append_utf8(std::string& out, char32_t c) {
-  if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) c = U'\uFFFD';
-  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80 | ((c >> shift) & 0x3F)); };
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-  } else if (c < 0x800) {
-    out += static_cast<char>(0xC0 | (c >> 6)), tail(0);
-  } else if (c < 0x10000) {
-    out += static_cast<char>(0xE0 | (c >> 12)), tail(6), tail(0);
-  } else {
-    out += static_cast<char>(0xF0 | (c >> 18)), tail(12), tail(6), tail(0);
-  }
-}
-
-inline std::u32string decode_utf8(std::string_view text) {
-  std::u32string points;
-  points.reserve(text.size());
-  for (std::size_t i = 0; i < text.size();) points += decode_utf8(text, i);
-  return points;
-}
-
-inline std::string encode_utf8(std::u32string_view points) {
-  std::string text;
-  text.reserve(points.size());
-  for (char32_t c : points) append_utf8(text, c);
-  return text;
-}
-
-/// The number of ASCII bytes at the beginning.
-inline std::size_t ascii_prefix(std::string_view text) {
-  std::size_t i = 0;
-  for (std::uint64_t word = 0; i + 8 <= text.size(); i += 8) {
-    std::memcpy(&word, text.data() + i, 8);
-    if (word & 0x8080808080808080) break;
-  }
-  while (i < text.size() && static_cast<unsigned char>(text[i]) < 0x80) ++i;
-  return i;
-}
-inline bool is_ascii(std::string_view text) { return ascii_prefix(text) == text.size(); }
 
 // --- The Unicode tables, unpacked at first use ----------------------------------------------------------------------
 
@@ -125,12 +73,16 @@ class UnicodeMapping {
   explicit UnicodeMapping(std::string_view packed) {
     std::uint32_t from = 0, difference = 0;
     for (UnicodeStream in(packed); !in.done();) {
-      from += in.number();
-      const std::uint32_t shape = in.number();
-      entries_.push_back({from, static_cast<std::uint16_t>(targets_.size()), static_cast<std::uint8_t>(shape >> 3),
-                          static_cast<std::uint8_t>(shape & 7)});
-      targets_ += static_cast<char32_t>(from + (difference += in.signed_number()));
-      for (std::uint32_t k = 1; k < shape >> 3; ++k) targets_ += static_cast<char32_t>(0x300 + in.signed_number());
+      const std::uint32_t step = in.number(), shape = in.number(), turn = in.signed_number();
+      std::u32string rest;
+      for (std::uint32_t k = 1; k < shape >> 3; ++k) rest += static_cast<char32_t>(0x300 + in.signed_number());
+      for (std::uint32_t equal = shape & 4 ? in.number() + 2 : 1; equal > 0; --equal) {
+        from += step;
+        entries_.push_back({from, static_cast<std::uint16_t>(targets_.size()), static_cast<std::uint8_t>(shape >> 3),
+                            static_cast<std::uint8_t>(shape & 3)});
+        targets_ += static_cast<char32_t>(from + (difference += turn));
+        targets_ += rest;
+      }
     }
   }
   [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
@@ -179,8 +131,9 @@ inline void append_ascii_lower(std::string& out, std::string_view text) {
     if (*at >= 'A' && *at <= 'Z') *at = static_cast<char>(*at + ('a' - 'A'));
 }
 
-/// Applies a mapping. ASCII letters become lower case.
-inline std::string mapped(std::string_view text, const UnicodeMapping& mapping) {
+/// Applies mapping(code point) -> what takes its place, empty = itself. ASCII letters become lower case.
+template <class Mapping>
+std::string mapped(std::string_view text, const Mapping& mapping) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
@@ -202,28 +155,32 @@ inline std::string mapped(std::string_view text, const UnicodeMapping& mapping) 
 /// Python's str.isalnum.
 inline bool is_alnum(char32_t c) {
   if (c < 0x80) return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-  return detail::unicode_flags_of(c) & detail::flag_alnum;
+  return unicode_flags_of(c) & flag_alnum;
 }
 /// A word character: `\w` of Python's regular expressions.
 inline bool is_word(char32_t c) { return c == '_' || is_alnum(c); }
 /// What Python's str.split splits at.
 inline bool is_space(char32_t c) {
   if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F);
-  return detail::unicode_flags_of(c) & detail::flag_space;
+  return unicode_flags_of(c) & flag_space;
 }
 
 // --- Case -----------------------------------------------------------------------------------------------------------
 
+inline const UnicodeMapping& lower_case() {
+  static const UnicodeMapping lower(unicode_lower);
+  return lower;
+}
 /// Python's str.lower: full mappings (a dotted capital I becomes two code points) and the final sigma.
 inline std::string to_lower(std::string_view text) {
-  static const detail::UnicodeMapping lower(detail::unicode_lower);
-  std::string out = detail::mapped(text, lower);
+  const UnicodeMapping& lower = lower_case();
+  std::string out = mapped(text, lower);
   if (text.find("\xCE\xA3") == text.npos) return out;
   // Final sigma: of the letters that case does not ignore, the one before it is cased and the one behind it is not.
   const std::u32string points = decode_utf8(text);
   const auto cased = [](auto from, auto to) {
-    while (from != to && (detail::unicode_flags_of(*from) & detail::flag_ignorable)) ++from;
-    return from != to && (detail::unicode_flags_of(*from) & detail::flag_cased);
+    while (from != to && (unicode_flags_of(*from) & flag_ignorable)) ++from;
+    return from != to && (unicode_flags_of(*from) & flag_cased);
   };
   out.clear();
   for (auto at = points.begin(); at != points.end(); ++at) {
@@ -239,8 +196,11 @@ inline std::string to_lower(std::string_view text) {
 
 /// Python's str.casefold.
 inline std::string casefold(std::string_view text) {
-  static const detail::UnicodeMapping fold(detail::unicode_fold);
-  return detail::mapped(text, fold);
+  static const UnicodeMapping fold(unicode_fold);  // what differs from lower case
+  return mapped(text, [&](char32_t c) {
+    const auto targets = fold(c);
+    return targets.empty() ? lower_case()(c) : targets;
+  });
 }
 
 }  // namespace espalier::detail

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/version.hpp>
+
 #include <array>
 #include <string>
 #include <string_view>

@@ -1,13 +1,42 @@
 #pragma once
 
+#include <espalier/core/protocol.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
+/// Readers of what a judge decides. Each takes the text of one role, and gives nothing for any other form.
 namespace espalier::rag::detail {
+
+/// Reads a judge's numbers: exactly form.count numbers in [form.low, form.high], separated by commas, and nothing else.
+/// So "85/100", "about 7" and "nan" are not scores. No number is clamped, and nothing becomes 0.
+inline std::optional<std::vector<double>> read_scores(std::string_view text, const Protocol::ScoreForm& form) {
+  constexpr std::string_view blanks = " \t\r\n";
+  std::vector<double> numbers;
+  for (;;) {
+    const auto begin = text.find_first_not_of(blanks);
+    if (begin == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(begin);
+    if (text.starts_with('+')) text.remove_prefix(1);
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || !(number >= form.low && number <= form.high)) return std::nullopt;
+    numbers.push_back(number);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    const auto next = text.find_first_not_of(blanks);
+    if (next == std::string_view::npos) break;
+    if (text[next] != ',') return std::nullopt;
+    text.remove_prefix(next + 1);
+  }
+  if (numbers.size() != form.count) return std::nullopt;
+  return numbers;
+}
 
 /// The leading letters in lower case, after blanks, line ends and opening brackets.
 inline std::string first_word(std::string_view text) {
@@ -21,7 +50,7 @@ inline std::string first_word(std::string_view text) {
 
 /// Reads a reply in the role "verdict". Its first word must be yes or no.
 inline std::optional<bool> read_verdict(std::string_view text) {
-  const std::string word = detail::first_word(text);
+  const std::string word = first_word(text);
   if (word == "yes") return true;
   if (word == "no") return false;
   return std::nullopt;
@@ -29,7 +58,7 @@ inline std::optional<bool> read_verdict(std::string_view text) {
 
 /// Reads a reply in the role "choice". Its first word must be one letter, which is returned as a capital.
 inline std::optional<char> read_choice(std::string_view text) {
-  const std::string word = detail::first_word(text);
+  const std::string word = first_word(text);
   if (word.size() != 1) return std::nullopt;
   return static_cast<char>(word.front() - 'a' + 'A');
 }
@@ -54,8 +83,7 @@ inline std::optional<Preference> read_preference(std::string_view text) {
     return true;
   };
   Preference read;
-  if (detail::first_word(text) == "none" && text.find_last_not_of(blanks) - text.find_first_not_of(blanks) == 3)
-    return read;
+  if (first_word(text) == "none" && text.find_last_not_of(blanks) - text.find_first_not_of(blanks) == 3) return read;
   if (!number(read.better) || !text.starts_with(over)) return std::nullopt;
   text.remove_prefix(over.size());
   if (!number(read.worse) || !text.empty() || read.better == read.worse) return std::nullopt;
