@@ -39,15 +39,17 @@ std::string chat_reply(const std::string& text, const std::string& more = "", in
   return R"({"choices":[{"index":0,"message":{"content":)" + content + R"(},"finish_reason":"stop")" + more +
          R"(}],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(tokens) + "}}";
 }
+/// The answer "a" in the form of a sort of server.
+std::string reply_of(Server sort) {
+  return sort == Server::ollama ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a");
+}
 Exchange exchange(Server sort, const Prompt& prompt, const std::string& reply) {
   return test::exchange<OpenAi>(OpenAiOptions{.server = sort}, "/v1", std::vector{prompt}, reply);
 }
 /// The request of a sampled chat with a stop string.
 Received chat_request(Server sort, Sampling sampling) {
   sampling.stop = {"</a>"};
-  return exchange(sort, Prompt(body({{"user", "q"}}, sampling), 5, 2),
-                  sort == Server::ollama ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a"))
-      .request;
+  return exchange(sort, Prompt(body({{"user", "q"}}, sampling), 5, 2), reply_of(sort)).request;
 }
 std::string why_not(Server sort, const std::shared_ptr<const PromptBody>& asked) {
   const Exchange refused = exchange(sort, Prompt(asked, 1, 0), chat_reply("a"));
@@ -168,34 +170,11 @@ TEST_CASE("Ollama is asked on its own routes, its options in their place") {
 
 TEST_CASE("chunks are asked for where they tell usage at their end") {
   for (const Dialect& dialect : dialects) {
-    if (dialect.server == Server::ollama) continue;
     const auto got = test::exchange<OpenAi>(OpenAiOptions{.server = dialect.server, .stream = true}, "/v1",
-                                            std::vector{Prompt("q")}, chat_reply("a"));
-    CHECK(got.outcome().value().text == "a");
+                                            std::vector{Prompt("q")}, reply_of(dialect.server));
+    CHECK(got.outcome().value().text == "a");  // also of a server that knows no chunks
     CHECK(got.request.body.find(R"("stream":true)") != std::string::npos);
   }
-}
-
-TEST_CASE("Ollama's replies may come in lines, and are asked for again if they break off") {
-  FaultServer server([](const Received&, std::size_t number) {
-    const std::string lines = R"({"message":{"content":"he"},"done":false})"
-                              "\n"
-                              R"({"message":{"content":"llo"},"done":false})"
-                              "\n";
-    return Answer{
-        .body = number == 0 ? lines
-                            : lines + R"({"message":{"content":""},"done":true,"done_reason":"length","eval_count":2})"
-                                      "\n"};
-  });
-  OpenAiOptions chosen = options(server, Server::ollama);
-  chosen.stream = true;
-  OpenAi model(chosen);
-  const Completion answer = test::ask(model, {Prompt("q")})[0].value();
-  CHECK(answer.text == "hello");
-  CHECK(answer.finish == Completion::Finish::length);
-  CHECK(answer.completion_tokens == 2);
-  REQUIRE(server.received().size() == 2);
-  CHECK(server.received()[0].body.find(R"("stream":true,"truncate":false)") != std::string::npos);
 }
 
 TEST_CASE("Ollama's replies are read: thoughts, stops that it took away, errors, damage") {
@@ -367,8 +346,7 @@ TEST_CASE("the object around a reply is taken away, and what is no such object s
 }
 
 TEST_CASE("extra_body reaches Ollama's options by their name, and the rest stays outside") {
-  FaultServer server(
-      [](const Received&, std::size_t) { return Answer{.body = R"({"message":{"content":"a"},"done":true})"}; });
+  FaultServer server(Answer{.body = R"({"message":{"content":"a"},"done":true})"});
   OpenAiOptions chosen = options(server, Server::ollama);
   chosen.extra_body = R"({"think":false,"options":{"num_ctx":8192,"min_p":null}})";
   OpenAi model(chosen);
@@ -383,7 +361,7 @@ TEST_CASE("samples of one prompt share a message where choice i is drawn under s
   for (const Dialect& dialect : dialects) {
     CAPTURE(dialect.name);
     FaultServer server([&](const Received& request, std::size_t) {
-      if (dialect.server == Server::ollama) return Answer{.body = R"({"message":{"content":"a"},"done":true})"};
+      if (dialect.server == Server::ollama) return Answer{.body = reply_of(Server::ollama)};
       const bool both = request.body.find(R"("n":2)") != std::string::npos;
       return Answer{.body = std::string(R"({"choices":[{"index":0,"message":{"content":"a"}})") +
                             (both ? R"(,{"index":1,"message":{"content":"b"}})" : "") + "]}"};
@@ -498,16 +476,6 @@ TEST_CASE("a last message of the assistant's is continued, and is not part of th
           std::string::npos);
 }
 
-TEST_CASE("without chat the assistant's last words stand at the end of the prompt, at any server") {
-  FaultServer server(
-      [](const Received&, std::size_t) { return Answer{.body = R"({"choices":[{"index":0,"text":"ris"}]})"}; });
-  OpenAiOptions chosen = options(server, Server::other);
-  chosen.chat = false;
-  OpenAi model(chosen);
-  CHECK(test::ask(model, {Prompt(body({{"user", "capital?"}, {"assistant", "Pa"}}), 0, 0)})[0].value().text == "ris");
-  CHECK(server.received()[0].body.find(R"("prompt":"capital?\n\nPa")") != std::string::npos);
-}
-
 TEST_CASE("token ids are sent as they are, where a server takes them, and are part of the key") {
   PromptBody of_ids;
   of_ids.messages = {{"", ""}};
@@ -540,7 +508,7 @@ TEST_CASE("what a server does not take is refused by name before anything is sen
 }
 
 TEST_CASE("one refused request does not hold up its neighbours") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = chat_reply("a")}; });
+  FaultServer server(Answer{.body = chat_reply("a")});
   OpenAiOptions chosen = options(server, Server::openai);
   chosen.http.max_in_flight = 1;
   OpenAi model(chosen);
@@ -572,8 +540,7 @@ struct Found {
 Found found_by(const FaultServer::Script& route) {
   FaultServer server([&](const Received& request, std::size_t number) {
     if (request.body.empty()) return route(request, number);
-    return Answer{.body = request.path.starts_with("/api") ? R"({"message":{"content":"a"},"done":true})"
-                                                           : chat_reply("a")};
+    return Answer{.body = reply_of(request.path.starts_with("/api") ? Server::ollama : Server::other)};
   });
   Found found;
   OpenAiOptions chosen = options(server, std::nullopt);
@@ -618,12 +585,9 @@ TEST_CASE("where the owner says nothing, routes that one sort alone has give a s
 }
 
 TEST_CASE("a server that says nothing of itself, or nothing without a key, is another one") {
-  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 404}; }).heard ==
-        std::vector{Server::other});
-  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 401}; }).heard ==
-        std::vector{Server::other});
-  CHECK(found_by([](const Received&, std::size_t) { return Answer{.status = 501}; }).heard ==
-        std::vector{Server::other});
+  for (const int status : {404, 401, 501})
+    CHECK(found_by([&](const Received&, std::size_t) { return Answer{.status = status}; }).heard ==
+          std::vector{Server::other});
 }
 
 TEST_CASE("a server that is not ready yet is asked again, and so is one whose answer came damaged") {
@@ -674,7 +638,7 @@ TEST_CASE("of several servers one that is up is asked") {
 }
 
 TEST_CASE("a service may go while its server is being asked") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.fault = Answer::Fault::stall}; });
+  FaultServer server(Answer{.fault = Answer::Fault::stall});
   const auto client = std::make_shared<HttpClient>();
   {
     OpenAi model(options(server, std::nullopt), client);
@@ -717,9 +681,8 @@ TEST_CASE("log-probabilities are summed up to the stop string, whether the serve
 
 TEST_CASE("thinking is asked for by each server's own field, or refused by name") {
   const auto request = [](Server sort, const std::string& thinking) {
-    const std::string reply = sort == Server::ollama ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a");
     return test::exchange<OpenAi>(OpenAiOptions{.server = sort, .thinking = thinking}, "/v1",
-                                  std::vector{Prompt(body({{"user", "q"}}, {.max_tokens = 50}), 0, 0)}, reply);
+                                  std::vector{Prompt(body({{"user", "q"}}, {.max_tokens = 50}), 0, 0)}, reply_of(sort));
   };
   const auto sends = [&](Server sort, const std::string& thinking, const std::string& field) {
     return request(sort, thinking).request.body.find(field) != std::string::npos;

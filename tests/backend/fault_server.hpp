@@ -54,6 +54,8 @@ class FaultServer {
   /// Gets the requests one at a time, with the number of the request, from 0.
   using Script = std::function<Answer(const Received&, std::size_t number)>;
 
+  explicit FaultServer(Answer always)
+      : FaultServer([always = std::move(always)](const Received&, std::size_t) { return always; }) {}
   explicit FaultServer(Script script) : script_(std::move(script)) {
     setenv("no_proxy", "127.0.0.1", 1);  // a proxy of the machine is not for these tests
     listener_ = open_socket(port_);

@@ -60,9 +60,7 @@ TEST_CASE("texts travel in batches under their prefixes, and embeddings are sort
 }
 
 TEST_CASE("embeddings can be scaled to length 1") {
-  FaultServer server([](const Received&, std::size_t) {
-    return Answer{.body = R"({"data":[)" + item(0, "[3,4]") + "," + item(1, "[0,0]") + "]}"};
-  });
+  FaultServer server(Answer{.body = R"({"data":[)" + item(0, "[3,4]") + "," + item(1, "[0,0]") + "]}"});
   HttpEncoderOptions chosen = options(server);
   chosen.profile.normalise = true;
   HttpEncoder encoder(chosen);
@@ -88,8 +86,7 @@ TEST_CASE("anything but one embedding of the right dimension for each text is da
 }
 
 TEST_CASE("the route beside OpenAI's, with vectors in a list of their own, is refused for good") {
-  FaultServer server(
-      [](const Received&, std::size_t) { return Answer{.body = R"([{"index":0,"embedding":[[1,2],[3,4]]}])"}; });
+  FaultServer server(Answer{.body = R"([{"index":0,"embedding":[[1,2],[3,4]]}])"});
   HttpEncoder encoder(options(server));
   const auto failure = test::failure_of(test::ask(encoder, {EncodeRequest("a", Role::query)})[0]);
   CHECK(failure.kind == Kind::permanent);
@@ -186,8 +183,7 @@ TEST_CASE("a server of llama.cpp's is sent the first tokens of a long text and i
 }
 
 TEST_CASE("other servers are told where to cut, and a cut needs a length") {
-  FaultServer server(
-      [](const Received&, std::size_t) { return Answer{.body = R"({"data":[)" + item(0, "[1,2]") + "]}"}; });
+  FaultServer server(Answer{.body = R"({"data":[)" + item(0, "[1,2]") + "]}"});
   HttpEncoderOptions chosen = options(server);
   chosen.profile.max_tokens = 256;
   HttpEncoder encoder(chosen);

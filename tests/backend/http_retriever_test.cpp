@@ -77,7 +77,7 @@ TEST_CASE("queries of equal k travel together and get their own results in order
 }
 
 TEST_CASE("a path in the address is kept") {
-  FaultServer server([](const Received&, std::size_t) { return Answer{.body = "[]"}; });
+  FaultServer server(Answer{.body = "[]"});
   HttpRetrieverOptions chosen = options(server);
   chosen.url = server.url("/other/search?index=wiki");
   HttpRetriever retriever(chosen);
@@ -121,9 +121,7 @@ TEST_CASE("hits are read in every shape in use") {
 }
 
 TEST_CASE("Search-R1's reranking server is told both depths and its plain documents are read") {
-  FaultServer server([](const Received&, std::size_t) {
-    return Answer{.body = R"({"result":[[{"document":"\"T\"\nx","score":0.5}]]})"};
-  });
+  FaultServer server(Answer{.body = R"({"result":[[{"document":"\"T\"\nx","score":0.5}]]})"});
   HttpRetrieverOptions chosen = options(server);
   chosen.api = HttpRetrieverOptions::Api::rerank;
   chosen.rerank_depth = 20;
@@ -135,12 +133,10 @@ TEST_CASE("Search-R1's reranking server is told both depths and its plain docume
 }
 
 TEST_CASE("Pyserini's server is asked by GET, a query a request") {
-  FaultServer server([](const Received&, std::size_t) {
-    return Answer{
-        .body =
-            R"({"api":"v1","index":"wiki","query":{"text":"q"},"candidates":[{"docid":"d7","score":4.5,"rank":1,"doc":{"contents":"\"T\"\nx"}},
-                                                                                           {"docid":"d8","score":4,"doc":"plain"}]})"};
-  });
+  FaultServer server(Answer{
+      .body =
+          R"({"api":"v1","index":"wiki","query":{"text":"q"},"candidates":[{"docid":"d7","score":4.5,"rank":1,"doc":{"contents":"\"T\"\nx"}},
+                                                                                           {"docid":"d8","score":4,"doc":"plain"}]})"});
   HttpRetrieverOptions chosen = options(server);
   chosen.url = server.url("/v1/wiki/search?k1=0.9&b=0.4");
   chosen.api = HttpRetrieverOptions::Api::pyserini;
@@ -156,12 +152,10 @@ TEST_CASE("Pyserini's server is asked by GET, a query a request") {
 }
 
 TEST_CASE("Elasticsearch answers a batch of searches") {
-  FaultServer server([](const Received&, std::size_t) {
-    return Answer{
-        .body =
-            R"({"took":1,"responses":[{"hits":{"hits":[{"_index":"w","_id":"e1","_score":7.5,"_source":{"title":"T","text":"x"}}]},"status":200},
-                                                    {"hits":{"hits":[]},"status":200}]})"};
-  });
+  FaultServer server(Answer{
+      .body =
+          R"({"took":1,"responses":[{"hits":{"hits":[{"_index":"w","_id":"e1","_score":7.5,"_source":{"title":"T","text":"x"}}]},"status":200},
+                                                    {"hits":{"hits":[]},"status":200}]})"});
   HttpRetrieverOptions chosen = options(server);
   chosen.url = server.url("/wiki/_msearch");
   chosen.api = HttpRetrieverOptions::Api::elasticsearch;
