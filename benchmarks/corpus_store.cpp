@@ -175,13 +175,6 @@ void read(const run::detail::IndexFolder& index) {
     say(what, watch, static_cast<double>(reads) / watch.cpu(), "a CPU second");
     if (bytes == 0) throw std::runtime_error("no text");
   }
-  Random random{Seed(3)};
-  const Watch finding;
-  for (std::size_t i = 0; i < reads; ++i) {
-    const std::size_t passage = random.next() % corpus.size();
-    if (corpus.find(id_of(passage)) != passage) throw std::runtime_error("a passage is not found");
-  }
-  say("found by id", finding, static_cast<double>(reads) / finding.cpu(), "a CPU second");
 }
 
 void verify(const std::string& folder) {

@@ -134,8 +134,8 @@ int main() {
     backend::FaissOptions options;
     options.factory = factory;
     const std::string file = std::string("bench_dense.") + std::to_string(std::time(nullptr)) + ".faiss";
-    backend::detail::save_faiss(*backend::detail::build_faiss(fewer, options), file);
-    const std::unique_ptr<faiss::Index> peer(faiss::read_index(file.c_str()));
+    const std::unique_ptr<faiss::Index> peer = backend::FaissIndex::build(fewer, options);
+    faiss::write_index(peer.get(), file.c_str());
     const auto front = backend::FaissIndex::load(file);
     std::filesystem::remove(file);
     for (const std::size_t batch : {1UL, 64UL})

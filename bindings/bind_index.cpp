@@ -97,14 +97,6 @@ void bind_folder(py::module_& m) {
              if (i >= index.folder().corpus().size()) throw py::index_error("the index has fewer passages");
              return index.folder().corpus()[i];
            })
-      .def(
-          "find",
-          [](const Index& index, const std::string& id) -> std::optional<Passage> {
-            const auto place = index.folder().corpus().find(id);
-            if (!place) return std::nullopt;
-            return index.folder().corpus()[*place];
-          },
-          py::arg("id"), "The passage with this id, or None.")
       .def("dense", &dense_of, py::arg("encoder"), py::kw_only(), py::arg("threads") = 1,
            "Exact search over its vectors, a retriever; the encoder must be the one that made them.")
       .def(

@@ -6,7 +6,7 @@
 /// runs is <espalier/method/decex/face.hpp> and so on.
 
 #include <espalier/backend/bm25.hpp>
-#include <espalier/backend/index/corpus_writer.hpp>
+#include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/airrag/search.hpp>

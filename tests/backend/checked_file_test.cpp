@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t header = sizeof(backend::detail::CheckedHeader);
 
 /// Three sections: "few" = 1, 2, 3; "many" = 0 ... n - 1; "none" is empty.
-void write_example(const std::string& path, std::uint32_t n) {
+CheckedFile write_example(const std::string& path, std::uint32_t n) {
   CheckedWriter writer(path, "example", 7);
   writer.begin("few");
   const std::uint16_t few[] = {1, 2, 3};
@@ -32,7 +32,7 @@ void write_example(const std::string& path, std::uint32_t n) {
     writer.write(std::span<const std::uint32_t>(many).subspan(i, std::min<std::size_t>(1000, n - i)));
   writer.begin("none");
   CHECK(!std::filesystem::exists(path));
-  writer.commit();
+  return writer.commit();
 }
 
 /// What an open-and-read-all is refused with, or "".
@@ -73,7 +73,7 @@ TEST_CASE("a checked file gives back its sections, at offsets that suit every ty
   CHECK(many.count<std::uint32_t>() == 100000);
   CHECK(many.items<std::uint32_t>(16383, 2)[1] == 16384);  // the first block ends in between
   CHECK(many.items<std::uint32_t>(99999, 1)[0] == 99999);
-  CHECK(many.bytes(4, 4)[0] == std::byte(1));
+  CHECK(many.items<std::byte>(4, 4)[0] == std::byte(1));
   CHECK(file.section("none").size() == 0);
   CHECK(file.section("none").text(0, 0).empty());
   file.verify();
@@ -81,6 +81,7 @@ TEST_CASE("a checked file gives back its sections, at offsets that suit every ty
   write_example(folder / "b", 100000);
   write_example(folder / "c", 99999);
   CHECK(CheckedFile(folder / "b", "example", 7).identity() == file.identity());
+  CHECK(write_example("", 100000).identity() == file.identity());  // in memory
   CHECK(CheckedFile(folder / "c", "example", 7).identity() != file.identity());
 }
 
@@ -93,7 +94,7 @@ TEST_CASE("nothing is read beyond a section, whatever is asked for") {
         (folder / "a") + ": section 'few' has 3 items, asked for 1 from 3");
   CHECK_THROWS_AS((void)few.items<std::uint16_t>(1, ~std::uint64_t(0)), InputError);
   CHECK_THROWS_AS((void)few.items<std::uint16_t>(~std::uint64_t(0), 2), InputError);
-  CHECK_THROWS_AS((void)few.bytes(0, 7), InputError);
+  CHECK_THROWS_AS((void)few.text(0, 7), InputError);
   CHECK_THROWS_AS((void)few.items<std::uint32_t>(1, 1), InputError);
   CHECK_THROWS_AS((void)few.count<std::uint32_t>(), InputError);
   CHECK(message([&] { (void)file.section("other"); }) == (folder / "a") + ": section 'other' is missing");

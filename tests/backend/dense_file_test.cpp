@@ -1,6 +1,5 @@
 #include <espalier/backend/dense.hpp>
 #include <espalier/backend/dense_file.hpp>
-#include <espalier/backend/index/corpus_writer.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/seed.hpp>
 
@@ -27,7 +26,7 @@ Vectors random_vectors(std::size_t rows, std::size_t dimension, std::uint64_t se
 }
 void write(const std::string& path, const Vectors& vectors, Metric metric = Metric::inner_product, Hash encoder = {},
            Precision precision = Precision::float32) {
-  DenseFileWriter writer(path, vectors.dimension(), metric, encoder, precision);
+  DenseFile::Writer writer(path, vectors.dimension(), metric, encoder, precision);
   for (std::size_t i = 0; i < vectors.rows(); ++i) writer.add(vectors.row(i));
   writer.commit();
 }
@@ -102,7 +101,7 @@ TEST_CASE("a file of float16 finds exactly what a plain loop over its values fin
       if (metric == Metric::cosine) normalise(query);
       std::vector<Hit> all;
       for (std::size_t i = 0; i < rows.rows(); ++i) {
-        const auto row = file.vectors()(i, 1, room);
+        const auto row = file.read(i, 1, room);
         if (q == 0 && metric == Metric::l2)
           for (std::size_t j = 0; j < row.size(); ++j) REQUIRE(row[j] == from_half(to_half(rows.row(i)[j])));
         all.emplace_back(static_cast<std::uint32_t>(i), metric == Metric::l2
@@ -138,7 +137,7 @@ TEST_CASE("a file of vectors that is cut or changed anywhere is refused by name"
     const DenseFile file(path);
     std::vector<float> room;
     std::size_t values = 0;
-    for (std::size_t i = 0; i < file.rows(); ++i) values += file.vectors()(i, 1, room).size();
+    for (std::size_t i = 0; i < file.rows(); ++i) values += file.read(i, 1, room).size();
     return DenseIndex(file).search(queries_of(queries))[0].size() + values;
   };
   CHECK(read_all() == 12 + 320);
@@ -156,13 +155,13 @@ TEST_CASE("a file of vectors that is cut or changed anywhere is refused by name"
 
 TEST_CASE("rows that cannot be compared are not written") {
   const test::TemporaryFolder folder;
-  DenseFileWriter writer(folder / "vectors", 2);
+  DenseFile::Writer writer(folder / "vectors", 2);
   writer.add(std::vector<float>{1, 2});
   CHECK_THROWS_WITH_AS(writer.add(std::vector<float>{1, 2, 3}), "row 1: an embedding has 3 dimensions, not 2",
                        std::invalid_argument);
   CHECK_THROWS_AS(writer.add(std::vector<float>{1, std::numeric_limits<float>::infinity()}), std::invalid_argument);
-  CHECK_THROWS_AS(DenseFileWriter(folder / "other", 0), std::invalid_argument);
-  DenseFileWriter halves(folder / "halves", 2, Metric::inner_product, {}, Precision::float16);
+  CHECK_THROWS_AS(DenseFile::Writer(folder / "other", 0), std::invalid_argument);
+  DenseFile::Writer halves(folder / "halves", 2, Metric::inner_product, {}, Precision::float16);
   CHECK_THROWS_WITH_AS(halves.add(std::vector<float>{1, -65520}),
                        "row 0: an embedding holds -65520.000000, float16 no more than 65504", std::invalid_argument);
   CHECK_THROWS_AS(DenseFile(folder / "vectors"), InputError);  // nothing stands there before commit()
@@ -187,8 +186,8 @@ TEST_CASE("passages and vectors may both lie in files") {
   };
   {
     MappedCorpus::Writer writer(folder / "corpus");
-    writer.add(Passage("a", "T", "x"));
-    writer.add(Passage("b", "U", "y"));
+    writer.add(Passage("a", "T", "x"), 1);
+    writer.add(Passage("b", "U", "y"), 2);
     writer.commit();
   }
   VectorRetriever<DenseIndex, MappedCorpus> retriever(MappedCorpus(folder / "corpus"),

@@ -53,7 +53,7 @@ double recall(const std::vector<std::vector<Hit>>& found, const std::vector<std:
   return double(hits) / double(all);
 }
 std::string save_built(const Vectors& rows, const char* factory, const std::string& file) {
-  backend::detail::save_faiss(*backend::detail::build_faiss(rows, {.factory = factory}), file);
+  faiss::write_index(FaissIndex::build(rows, {.factory = factory}).get(), file.c_str());
   return file;
 }
 
@@ -132,19 +132,6 @@ TEST_CASE("an index file is searched as the index that was built") {
   }
 }
 
-TEST_CASE("an index is built in portions, with reports, and saved as it is") {
-  const test::TemporaryFolder folder;
-  const Vectors rows = clustered(20000, 4, 15), queries = clustered(5, 4, 16);
-  std::vector<std::size_t> reports;
-  const auto index = backend::detail::build_faiss(rows, {.factory = "IVF8,Flat"},
-                                                  [&](std::size_t added) { reports.push_back(added); });
-  backend::detail::save_faiss(*index, folder / "index");
-  CHECK(reports == std::vector<std::size_t>{16384, 20000});
-  CHECK(FaissIndex::load(folder / "index").search(queries_of(queries, 5)) ==
-        FaissIndex(rows, {.factory = "IVF8,Flat"}).search(queries_of(queries, 5)));
-  CHECK_THROWS_AS(backend::detail::save_faiss(*index, folder / "no such folder/index"), InputError);
-}
-
 TEST_CASE("a file that is missing or no index is an error that names it") {
   const test::TemporaryFolder folder;
   CHECK_THROWS_WITH_AS((void)FaissIndex::load(folder / "none"), (folder / "none" + ": there is no such file").c_str(),
@@ -186,7 +173,7 @@ TEST_CASE("ids that are not row numbers are an error, not another passage") {
   const std::vector<float> values{1, 0, 0, 1};
   const std::vector<std::int64_t> ids{70, 71};
   map.add_with_ids(2, values.data(), ids.data());
-  backend::detail::save_faiss(map, folder / "index");
+  faiss::write_index(&map, (folder / "index").c_str());
   const FaissIndex index = FaissIndex::load(folder / "index");
   CHECK_THROWS_AS((void)index.search(std::vector<VectorQuery>{VectorQuery(std::span(values).first(2), 1)}),
                   BackendError);

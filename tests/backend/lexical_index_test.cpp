@@ -119,7 +119,7 @@ TEST_CASE("packed numbers of every width come back") {
 TEST_CASE("a list of postings comes back, whatever its length and its gaps") {
   Random random{Seed(2)};
   for (std::uint32_t size : {1u, 2u, 127u, 128u, 129u, 256u, 1000u}) {
-    IndexMemory memory;
+    CheckedWriter memory("", "test", 1);
     memory.begin("postings");
     PostingListWriter writer;
     std::string bytes;
@@ -131,7 +131,7 @@ TEST_CASE("a list of postings comes back, whatever its length and its gaps") {
     for (const Posting& p : postings) writer.add(p, 1.5F);
     const auto share = writer.finish(bytes);
     memory.write("before" + bytes);
-    const IndexSection section = memory.section("postings");
+    const CheckedFile::Section section = memory.commit().section("postings");
     const PostingList list(section, 6, 6 + bytes.size(), size, share, passages);
     OpenBlock block;
     std::size_t at = 0;
@@ -162,7 +162,7 @@ TEST_CASE("what a search passes over is never among the best: equal to scoring e
     for (const auto& [k1, b] : {std::pair{1.2, 0.75}, {0.9, 0.4}, {0.0, 0.0}}) {
       const Bm25Options options{.k1 = k1, .b = b};
       const std::vector<Passage> corpus = random_corpus(random, shape.passages, shape.vocabulary, shape.longest);
-      const LexicalIndex index = build_lexical_index(corpus, options);
+      const LexicalIndex index = LexicalIndex(LexicalBuilder(options)(corpus));
       const Plain plain(corpus, options);
       LexicalSearch search;
       for (int i = 0; i < (shape.passages > 1000 ? 25 : 80); ++i) {
@@ -187,8 +187,8 @@ TEST_CASE("an index has the same bytes for any number of threads, and answers fr
     CHECK(files.back() == files.front());
   }
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 3);  // nothing else is left
-  const LexicalIndex memory = build_lexical_index(corpus, {.threads = 3}),
-                     file = LexicalIndex::open(folder / "threads1");
+  const Bm25Options three{.threads = 3};
+  const LexicalIndex memory(LexicalBuilder(three)(corpus)), file = LexicalIndex::open(folder / "threads1");
   CHECK(memory.facts().corpus == file.facts().corpus);
   CHECK(file.analyzer() == "simple");
   LexicalSearch search, other;
@@ -208,7 +208,7 @@ TEST_CASE("a build tells how far it is, and what that throws stops it without a 
                         done[std::string(step)] = now;
                         all[std::string(step)] = total;
                       }};
-  const LexicalIndex index = build_lexical_index(corpus, options);
+  const LexicalIndex index = LexicalIndex(LexicalBuilder(options)(corpus));
   CHECK(done == all);
   CHECK(done == std::map<std::string, std::uint64_t>{{"read", 20000}, {"merge", index.facts().postings}});
   options.progress = [](std::string_view step, std::uint64_t, std::uint64_t) {
@@ -259,8 +259,13 @@ namespace {
 /// Sections whose bytes were changed after they were written.
 struct Changed {
   std::map<std::string, std::string, std::less<>> sections;
-  [[nodiscard]] IndexSection section(std::string_view name) const {
-    return IndexSection(std::make_shared<const std::string>(sections.find(name)->second));
+  [[nodiscard]] CheckedFile written() const {
+    CheckedWriter writer("", LexicalIndex::kind, LexicalIndex::version);
+    for (const auto& [name, bytes] : sections) {
+      writer.begin(name);
+      writer.write(std::string_view(bytes));
+    }
+    return writer.commit();
   }
 };
 
@@ -268,14 +273,12 @@ struct Changed {
 
 TEST_CASE("an index with wrong content under right checksums gives wrong answers or an Error, and reads nothing else") {
   Random random{Seed(6)};
-  IndexMemory memory;
   const Bm25Options options;
-  LexicalBuilder{options}(random_corpus(random, 600, 12, 8), memory);
+  const CheckedFile memory = LexicalBuilder(options)(random_corpus(random, 600, 12, 8));
   Changed good;
   for (const char* name : {"facts", "analyzer", "norms", "terms", "text", "slots", "postings"}) {
-    const IndexSection section = memory.section(name);
-    const auto bytes = section.items<char>(0, section.size());
-    good.sections[name] = {bytes.begin(), bytes.end()};
+    const CheckedFile::Section section = memory.section(name);
+    good.sections[name] = section.text(0, section.size());
   }
   LexicalSearch search;
   int refused = 0;
@@ -291,7 +294,7 @@ TEST_CASE("an index with wrong content under right checksums gives wrong answers
     }
     if (random.below(10) == 0) bytes.resize(random.below(static_cast<std::uint32_t>(bytes.size())));
     try {
-      const LexicalIndex index(changed);
+      const LexicalIndex index(changed.written());
       for (int q = 0; q < 3; ++q) search(index, random_query(random, 12), 1 + random.below(20));
     } catch (const Error&) {
       ++refused;

@@ -8,9 +8,9 @@ namespace replay_test {
 namespace {
 
 using namespace espalier;
+using backend::Journaled;
 using backend::MemoryStore;
 using backend::Record;
-using backend::Replay;
 
 constexpr std::chrono::milliseconds now{0};
 const Hash fingerprint = Hasher().add("a model").finish();
@@ -26,7 +26,7 @@ std::shared_ptr<MemoryStore> store_with(const Prompt& prompt, const std::string&
 
 TEST_CASE("a replay answers what was stored, in the order of the requests") {
   const auto store = store_with(Prompt("q"), "a");
-  Replay<Prompt, Completion> replay(store, fingerprint);
+  Journaled<Prompt, Completion> replay(nullptr, store, fingerprint);
   replay.submit(5, Prompt("q"));
   replay.submit(4, Prompt("q"));
   const auto replies = replay.poll(now);
@@ -43,7 +43,7 @@ TEST_CASE("what is not in the journal is a permanent error that names store, rec
   body.messages.push_back({"user", "other"});
   body.purpose = "rollout";
   const Prompt other(std::make_shared<const PromptBody>(body), 0, 0);
-  Replay<Prompt, Completion> replay(store_with(Prompt("q"), "a"), fingerprint);
+  Journaled<Prompt, Completion> replay(nullptr, store_with(Prompt("q"), "a"), fingerprint);
   replay.submit(1, other);
   const auto replies = replay.poll(now);
   REQUIRE(replies.size() == 1);
@@ -59,7 +59,7 @@ TEST_CASE("what is not in the journal is a permanent error that names store, rec
 }
 
 TEST_CASE("another model's answers are not replayed") {
-  Replay<Prompt, Completion> replay(store_with(Prompt("q"), "a"), Hasher().add("another model").finish());
+  Journaled<Prompt, Completion> replay(nullptr, store_with(Prompt("q"), "a"), Hasher().add("another model").finish());
   replay.submit(1, Prompt("q"));
   CHECK_FALSE(replay.poll(now).at(0).outcome.ok());
 }
@@ -69,7 +69,7 @@ TEST_CASE("retrievals replay without an index, and a cancelled request is not an
   const Passages passages{Passage("id", "title", "text", 2.5)};
   store->put({Record(backend::detail::journal_key<Passages>(fingerprint, Query("q", 3)), Record::Kind::retrieval,
                      backend::detail::encode(passages))});
-  Replay<Query, Passages> replay(store, fingerprint);
+  Journaled<Query, Passages> replay(nullptr, store, fingerprint);
   replay.submit(1, Query("q", 3));
   replay.submit(2, Query("q", 3));
   replay.cancel(1);

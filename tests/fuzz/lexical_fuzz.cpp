@@ -1,13 +1,13 @@
 // Content of lexical indexes behind right checksums: a good index with some bytes changed. Every input is a list of
 // edits, of four bytes each: section, position (two, little-endian) and what is added to the byte there; 255 as the
 // section cuts the one that was edited last.
+#include <espalier/backend/detail/index/checked_writer.hpp>
 #include <espalier/backend/detail/lexical/search.hpp>
 #include <espalier/backend/lexical/builder.hpp>
 
 #include "fuzzing.hpp"
 
 #include <array>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,10 +19,13 @@ constexpr std::array<const char*, 7> names{"facts", "analyzer", "norms", "terms"
 
 struct Sections {
   std::array<std::string, names.size()> bytes;
-  [[nodiscard]] backend::detail::IndexSection section(std::string_view name) const {
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (name == names[i]) return backend::detail::IndexSection(std::make_shared<const std::string>(bytes[i]));
-    throw Error("no such section");
+  [[nodiscard]] backend::detail::CheckedFile written() const {
+    backend::detail::CheckedWriter writer("", backend::LexicalIndex::kind, backend::LexicalIndex::version);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      writer.begin(names[i]);
+      writer.write(std::string_view(bytes[i]));
+    }
+    return writer.commit();
   }
 };
 
@@ -34,13 +37,12 @@ Sections good_index() {
       if ((i * 7 + word * word) % (word + 2) == 0) text += "w" + std::to_string(word) + ' ';
     corpus.emplace_back("p" + std::to_string(i), "t", text);
   }
-  backend::detail::IndexMemory memory;
-  backend::detail::LexicalBuilder{backend::Bm25Options()}(corpus, memory);
+  const backend::Bm25Options options;
+  const backend::detail::CheckedFile memory = backend::detail::LexicalBuilder(options)(corpus);
   Sections all;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto section = memory.section(names[i]);
-    const auto bytes = section.items<char>(0, section.size());
-    all.bytes[i].assign(bytes.begin(), bytes.end());
+    all.bytes[i] = section.text(0, section.size());
   }
   return all;
 }
@@ -62,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           static_cast<char>(bytes[position % bytes.size()] + static_cast<char>(data[i + 3]));
   }
   try {
-    const backend::LexicalIndex index(changed);
+    const backend::LexicalIndex index(changed.written());
     backend::detail::LexicalSearch search;
     for (const char* words : {"w1 w2 w3", "w0", "w11 w1 none"})
       for (const std::size_t k : {1, 10}) {

@@ -84,8 +84,8 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
   CHECK(index.dense().encoder() == Hash{1, 2});
   CHECK(index.dense().metric() == backend::Metric::l2);
   std::vector<float> room;
-  CHECK(index.dense().vectors()(2, 1, room)[0] == 11);           // "Loom\nweaves"
-  CHECK(index.dense().vectors()(2, 1, room)[1] == 0x1.998p-4F);  // 0.1 in 16 bits
+  CHECK(index.dense().read(2, 1, room)[0] == 11);           // "Loom\nweaves"
+  CHECK(index.dense().read(2, 1, room)[1] == 0x1.998p-4F);  // 0.1 in 16 bits
   CHECK_NOTHROW(index.check_encoder("lengths", Hash{1, 2}));
   CHECK_NOTHROW(index.check_encoder("", std::nullopt));
   CHECK_NOTHROW(index.check_encoder("lengths", std::nullopt));
@@ -169,8 +169,8 @@ TEST_CASE("bad corpora are refused by file, line and field, and leave no index")
                         "\n",
                     b = R"({"id":"b","text":"2"})"
                         "\n";
-  CHECK(refused("\n" + a + "\n\n" + b + b) == ":6: field 'id': 'b' stands in line 5 too");
-  CHECK(refused(a + b + "\n" + a + b) == ":4: field 'id': 'a' stands in line 1 too");
+  CHECK(refused("\n" + a + "\n\n" + b + b) == ":6: field 'id': the same stands in line 5");
+  CHECK(refused(a + b + "\n" + a + b) == ":4: field 'id': the same stands in line 1");
   CHECK(refused(a + R"({"id":"b"})") == ":2: field 'contents': is missing");
   CHECK(refused(a + R"({"id":"","text":""})") == ":2: field 'id': is empty");
   CHECK(refused(a + R"({"id":7,"text":""})") == ":2: field 'id': is not a text");

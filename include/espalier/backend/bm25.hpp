@@ -31,7 +31,7 @@ class Bm25 {
       : Bm25(detail::AnyCorpus(distinct(std::move(corpus))), options) {}
   /// The same for a corpus in any form: it has size(), and passages by number.
   explicit Bm25(const detail::AnyCorpus& corpus, const Bm25Options& options = {})
-      : Bm25(corpus, detail::build_lexical_index(corpus, options), options.analyzer, options.threads) {}
+      : Bm25(corpus, LexicalIndex(detail::LexicalBuilder(options)(corpus)), options.analyzer, options.threads) {}
   /// Searches an existing index of the corpus. Throws Error if it was built from another corpus or with another
   /// analyzer.
   Bm25(detail::AnyCorpus corpus, LexicalIndex index, Analyzer analyzer, unsigned threads = 0)
@@ -45,11 +45,10 @@ class Bm25 {
                   state_->analyzer.name() + "'");
   }
 
-  /// Writes an index to a file, for LexicalIndex::open(). Runs are stored in a file beside it until the build is done.
-  /// So memory holds only the dictionary, four bytes per passage, and the threads' working data.
-  template <class Corpus>
-  static void write_index(const Corpus& corpus, const Bm25Options& options, const std::string& path) {
-    detail::write_lexical_index(corpus, options, path);
+  /// Writes an index to a file, for LexicalIndex::open(). Memory holds only the dictionary, four bytes per passage, and
+  /// the threads' working data.
+  static void write_index(const detail::AnyCorpus& corpus, const Bm25Options& options, const std::string& path) {
+    detail::LexicalBuilder(options, path)(corpus);
   }
 
   /// Up to k passages for every query, best first.

@@ -1,7 +1,8 @@
 #pragma once
 
 #include <espalier/backend/dense.hpp>
-#include <espalier/backend/faiss_build.hpp>
+#include <espalier/backend/detail/index/held_bytes.hpp>
+#include <espalier/backend/detail/index/parallel.hpp>
 #include <espalier/backend/index/vectors.hpp>
 #include <espalier/backend/vector_retriever.hpp>
 #include <espalier/core/error.hpp>
@@ -12,15 +13,16 @@
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/impl/FaissException.h>
+#include <faiss/impl/HNSW.h>  // brings OpenMP's declarations
+#include <faiss/index_factory.h>
 #include <faiss/index_io.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <future>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -32,25 +34,68 @@
 
 namespace espalier::backend {
 
+struct FaissOptions {
+  std::string factory = "Flat";           ///< "Flat", "HNSW32", "IVF256,Flat" ..., not used by load()
+  Metric metric = Metric::inner_product;  ///< inner_product or l2. For cosine, normalise both sides
+  std::size_t nprobe = 0;                 ///< lists that an IVF index visits, 0 = its own setting
+  std::size_t ef_search = 0;              ///< search breadth of an HNSW index, 0 = its own setting
+  std::size_t threads = 1;                ///< >= 1, an execution option that changes no result
+};
+
+namespace detail {
+
+/// While alive, OpenMP calls of this thread use one thread only.
+class FaissOnOneThread {
+ public:
+  FaissOnOneThread() { omp_set_num_threads(1); }
+  FaissOnOneThread(const FaissOnOneThread&) = delete;
+  FaissOnOneThread& operator=(const FaissOnOneThread&) = delete;
+  ~FaissOnOneThread() { omp_set_num_threads(before_); }
+
+ private:
+  int before_ = omp_get_max_threads();
+};
+
+}  // namespace detail
+
 /// Any faiss index, where row i is passage i. A result depends only on its query. faiss alone does not guarantee this,
 /// because it computes large and small batches by different routines with different rounding. So DenseIndex searches
 /// flat indexes. faiss searches graphs and scalar codes in batches, and every other kind of index one query at a time.
 /// An index is built on one thread for the same reason.
 class FaissIndex {
+  using Row = std::int64_t;
+
  public:
   using Options = FaissOptions;
 
   /// Builds the index that the factory string describes. Throws std::invalid_argument for a bad option.
   explicit FaissIndex(const Vectors& vectors, const Options& options = {}) : FaissIndex(options) {
-    index_ = detail::build_faiss(vectors, options);
+    index_ = build(vectors, options);
     apply();
-    identity_ = Hasher()
-                    .add("faiss")
-                    .add(options.factory)
-                    .add(std::uint64_t(options.metric))
-                    .add(vectors.fingerprint())
-                    .finish();
+    Hasher hasher;
+    hasher.add("faiss").add(options.factory).add(std::uint64_t(options.metric)).add(std::uint64_t(vectors.dimension()));
+    for (const float value : vectors.values()) hasher.add(std::uint64_t(std::bit_cast<std::uint32_t>(value)));
+    identity_ = hasher.finish();
     prepare();
+  }
+  /// The index itself. One thread builds it, so that it is the same every time. Throws std::invalid_argument for a bad
+  /// option.
+  static std::unique_ptr<faiss::Index> build(const Vectors& vectors, const Options& options) {
+    constexpr std::size_t portion = 16384;  // a graph depends on it
+    if (options.metric == Metric::cosine)
+      bad_option("metric", "cosine", "inner_product or l2; normalise the vectors for cosine");
+    const detail::FaissOnOneThread alone;
+    try {
+      std::unique_ptr<faiss::Index> index(
+          faiss::index_factory(static_cast<int>(vectors.dimension()), options.factory.c_str(),
+                               options.metric == Metric::l2 ? faiss::METRIC_L2 : faiss::METRIC_INNER_PRODUCT));
+      index->train(static_cast<Row>(vectors.rows()), vectors.values().data());
+      for (std::size_t begin = 0; begin < vectors.rows(); begin += portion)
+        index->add(static_cast<Row>(std::min(portion, vectors.rows() - begin)), vectors.row(begin).data());
+      return index;
+    } catch (const faiss::FaissException& error) {
+      bad_option("factory", options.factory, "what faiss can build from these vectors: " + error.msg);
+    }
   }
 
   /// Reads an index file. It is mapped, page by page when needed, where faiss can do that: IVF. Throws InputError that
@@ -76,20 +121,17 @@ class FaissIndex {
   [[nodiscard]] std::vector<std::vector<Hit>> search(std::span<const VectorQuery> queries) const {
     if (!index_) return exact_->search(queries);
     std::vector<std::vector<Hit>> results(queries.size());
-    const std::size_t share = (queries.size() + options_.threads - 1) / options_.threads;
-    const auto search_share = [&](std::size_t begin) {
+    const std::size_t share = std::max<std::size_t>(1, (queries.size() + options_.threads - 1) / options_.threads);
+    const std::size_t shares = (queries.size() + share - 1) / share;
+    detail::parallel_for(shares, shares, [&](std::size_t part, std::size_t) {
       const detail::FaissOnOneThread alone;
-      for (std::size_t i = begin, next = 0; i < std::min(begin + share, queries.size()); i = next) {
+      const std::size_t end = std::min((part + 1) * share, queries.size());
+      for (std::size_t i = part * share, next = 0; i < end; i = next) {
         next = i + 1;  // neighbouring queries of equal k go together
-        while (batched_ && next < std::min(begin + share, queries.size()) && queries[next].k == queries[i].k) ++next;
+        while (batched_ && next < end && queries[next].k == queries[i].k) ++next;
         search_together(queries.subspan(i, next - i), &results[i]);
       }
-    };
-    std::vector<std::future<void>> others;
-    for (std::size_t begin = share; begin < queries.size(); begin += share)
-      others.push_back(std::async(std::launch::async, search_share, begin));
-    search_share(0);
-    for (auto& other : others) other.get();
+    });
     return results;
   }
 
@@ -104,8 +146,6 @@ class FaissIndex {
   }
 
  private:
-  using Row = std::int64_t;
-
   explicit FaissIndex(const Options& options) : options_(options) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
   }
@@ -172,12 +212,11 @@ class FaissIndex {
   }
 
   static Hash file_hash(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    std::string chunk(std::size_t(1) << 20, '\0');
+    constexpr std::size_t chunk = std::size_t(1) << 20;
+    const detail::HeldBytes held = detail::map_file(file);
+    std::string_view rest(reinterpret_cast<const char*>(held.bytes.data()), held.bytes.size());
     Hasher hasher;
-    while (in.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) || in.gcount() > 0)
-      hasher.add(std::string_view(chunk).substr(0, static_cast<std::size_t>(in.gcount())));
-    if (!in.eof()) throw InputError(file, 0, "", "cannot be read");
+    for (; !rest.empty(); rest.remove_prefix(std::min(chunk, rest.size()))) hasher.add(rest.substr(0, chunk));
     return hasher.finish();
   }
 

@@ -1,8 +1,13 @@
 #pragma once
 
 #include <espalier/backend/detail/journal/codec.hpp>
-#include <espalier/backend/detail/journal/request_json.hpp>
+#include <espalier/backend/journal/store.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/hash.hpp>
+#include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/prompt.hpp>
 #include <espalier/core/service.hpp>
 
 #include <chrono>
@@ -16,6 +21,43 @@
 namespace espalier::backend {
 
 namespace detail {
+
+/// A request as a journal shows it to people: messages and sampling fields, without the fields that differ between
+/// samples.
+inline std::string request_json(const Prompt& prompt) {
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object().key("messages").begin_array();
+  for (const PromptBody::Message& message : prompt.body().messages)
+    json.begin_object().field("role", message.role).field("content", message.content).end_object();
+  const Sampling& sampling = prompt.sampling();
+  json.end_array()
+      .field("temperature", sampling.temperature)
+      .field("top_p", sampling.top_p)
+      .field("top_k", sampling.top_k);
+  json.field("min_p", sampling.min_p).field("max_tokens", sampling.max_tokens).key("stop").array(sampling.stop);
+  json.field("logprobs", sampling.logprobs);
+  if (sampling.token_logprobs) json.field("token_logprobs", true);
+  if (sampling.tools) json.field("tools", true);
+  if (!sampling.extra_body.empty()) json.field("extra_body", sampling.extra_body);
+  if (!sampling.grammar.empty()) json.field("grammar", sampling.grammar);
+  if (!prompt.body().ids.empty()) json.key("ids").array(prompt.body().ids);
+  json.end_object();
+  return out;
+}
+
+inline std::string request_json(const Query& query) {
+  std::string out;
+  JsonWriter(out).begin_object().field("query", query.text).field("k", query.k).end_object();
+  return out;
+}
+
+inline std::string request_json(const EncodeRequest& request) {
+  std::string out;
+  const char* role = request.role == EncodeRequest::Role::query ? "query" : "passage";
+  JsonWriter(out).begin_object().field("text", request.text).field("role", role).end_object();
+  return out;
+}
 
 /// The journal's key of a request to the backend with this fingerprint.
 template <class Out, class In>
@@ -37,12 +79,13 @@ Out decode_record(const Store& store, Hash key, std::string_view bytes) {
 
 /// A backend behind a journal. Stored requests are answered from the journal. Others are sent to the backend, and their
 /// answers are stored and handed on only after the transaction has committed. Errors are passed on and not stored.
-/// Failures of the store throw StoreError.
+/// Failures of the store throw StoreError. Without a backend it is a replay: a request that is not stored gives a
+/// permanent BackendError that names it.
 template <class In, class Out>
 class Journaled final : public Service<In, Out> {
  public:
-  /// `fingerprint` identifies the backend: model and revision, index, or the user's own value. `source` is its name for
-  /// people.
+  /// `inner` is null for a replay. `fingerprint` identifies the backend: model and revision, index, or the user's own
+  /// value. `source` is its name for people.
   Journaled(std::unique_ptr<Service<In, Out>> inner, std::shared_ptr<Store> store, Hash fingerprint,
             std::string source = "")
       : inner_(std::move(inner)), store_(std::move(store)), fingerprint_(fingerprint), source_(std::move(source)) {}
@@ -53,6 +96,9 @@ class Journaled final : public Service<In, Out> {
       Out stored = detail::decode_record<Out>(*store_, key, *bytes);
       if constexpr (requires { stored.cached; }) stored.cached = true;
       hits_.emplace_back(ticket, std::move(stored));
+    } else if (!inner_) {
+      const BackendError error(missing(key, request), BackendError::Kind::permanent);
+      hits_.emplace_back(ticket, std::make_exception_ptr(error));
     } else {
       waiting_.insert_or_assign(ticket, Waiting(key, request, text_of(request)));
       inner_->submit(ticket, request);
@@ -63,13 +109,14 @@ class Journaled final : public Service<In, Out> {
   /// its next batch.
   std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Out>> replies = std::exchange(hits_, {});
-    accounts_.cached += replies.size();
+    for (const Reply<Out>& reply : replies) accounts_.cached += reply.outcome.ok();
+    if (!inner_) return replies;
     if (replies.empty()) keep(inner_->poll(wait), replies);
     else if (!batch()) keep(inner_->poll(std::chrono::milliseconds(0)), replies);
     return replies;
   }
 
-  [[nodiscard]] bool batch() const override { return inner_->batch(); }
+  [[nodiscard]] bool batch() const override { return !inner_ || inner_->batch(); }
 
   /// An answer that still arrives is stored, counted as paid_cancelled and not handed on.
   void cancel(Ticket ticket) override {
@@ -95,6 +142,11 @@ class Journaled final : public Service<In, Out> {
     bool cancelled = false;
   };
 
+  std::string missing(Hash key, const In& request) const {
+    std::string what = "not in the journal " + store_->name() + ": record " + key.hex();
+    if constexpr (requires { request.purpose(); }) what += " for purpose '" + request.purpose() + "'";
+    return what;
+  }
   /// Samples of one prompt come one after the other, so the last text serves most of them.
   std::shared_ptr<const detail::RequestText> text_of(const In& request) {
     if constexpr (std::is_same_v<In, Prompt>) {
@@ -152,49 +204,8 @@ class Journaled final : public Service<In, Out> {
   std::string source_;
   std::shared_ptr<const PromptBody> last_body_;  ///< the prompt of the last text
   std::shared_ptr<const detail::RequestText> last_text_;
-  std::vector<Reply<Out>> hits_;
+  std::vector<Reply<Out>> hits_;  ///< also what a replay misses
   std::unordered_map<Ticket, Waiting> waiting_;
-  Accounts accounts_;
-};
-
-/// A journal without a backend. A request that is not stored gives a permanent BackendError that names it.
-template <class In, class Out>
-class Replay final : public Service<In, Out> {
- public:
-  /// `fingerprint` is that of the backend whose answers were stored.
-  Replay(std::shared_ptr<Store> store, Hash fingerprint) : store_(std::move(store)), fingerprint_(fingerprint) {}
-
-  void submit(Ticket ticket, const In& request) override {
-    const Hash key = detail::journal_key<Out>(fingerprint_, request);
-    if (const auto bytes = store_->find(key)) {
-      replies_.emplace_back(ticket, detail::decode_record<Out>(*store_, key, *bytes));
-    } else {
-      const BackendError error(missing(key, request), BackendError::Kind::permanent);
-      replies_.emplace_back(ticket, std::make_exception_ptr(error));
-    }
-  }
-  std::vector<Reply<Out>> poll(std::chrono::milliseconds) override {
-    std::vector<Reply<Out>> replies = std::exchange(replies_, {});
-    for (const Reply<Out>& reply : replies) accounts_.cached += reply.outcome.ok();
-    return replies;
-  }
-  [[nodiscard]] bool batch() const override { return true; }
-  void cancel(Ticket ticket) override {
-    std::erase_if(replies_, [ticket](const Reply<Out>& reply) { return reply.ticket == ticket; });
-  }
-  /// Counts cached.
-  [[nodiscard]] const Accounts& accounts() const { return accounts_; }
-
- private:
-  std::string missing(Hash key, const In& request) const {
-    std::string what = "not in the journal " + store_->name() + ": record " + key.hex();
-    if constexpr (requires { request.purpose(); }) what += " for purpose '" + request.purpose() + "'";
-    return what;
-  }
-
-  std::shared_ptr<Store> store_;
-  Hash fingerprint_;
-  std::vector<Reply<Out>> replies_;
   Accounts accounts_;
 };
 

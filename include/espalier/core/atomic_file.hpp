@@ -38,6 +38,11 @@ class AtomicFile {
   }
   /// Goes back to the beginning, to fill in what stands there.
   void rewind() { std::rewind(file_); }
+  /// The temporary file, which holds all that was written so far.
+  [[nodiscard]] const std::string& written() {
+    if (std::fflush(file_) != 0) fail("cannot be written");
+    return temporary_;
+  }
   void commit() {
     if (std::fflush(file_) != 0 || ::fsync(::fileno(file_)) != 0) fail("cannot be written");
     if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("cannot be put in place");

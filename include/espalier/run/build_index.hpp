@@ -2,7 +2,7 @@
 
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/dense_file.hpp>
-#include <espalier/backend/index/corpus_writer.hpp>
+#include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/run/detail/file_errors.hpp>
 #include <espalier/run/detail/folder_lock.hpp>
@@ -14,19 +14,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <istream>
-#include <iterator>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace espalier::run {
 
@@ -70,47 +67,21 @@ class SourceBuffer : public std::filebuf {
 };
 #endif
 
-/// The line of each passage, counting blank lines.
-class PassageLines {
- public:
-  void add(std::size_t line) {
-    if (line - passages_ != (shifts_.empty() ? 0 : shifts_.back().second))
-      shifts_.emplace_back(passages_, line - passages_);
-    ++passages_;
-  }
-  [[nodiscard]] std::size_t of(std::size_t passage) const {
-    const auto next = std::upper_bound(shifts_.begin(), shifts_.end(), passage,
-                                       [](std::size_t p, const auto& shift) { return p < shift.first; });
-    return passage + std::prev(next)->second;
-  }
-
- private:
-  std::size_t passages_ = 0;
-  std::vector<std::pair<std::size_t, std::size_t>> shifts_;  // from which passage on, by how much
-};
-
 /// Writes the corpus file of an index.
-inline void write_corpus(const std::string& source, const std::string& target, const IndexProgress& progress) {
+inline backend::MappedCorpus write_corpus(const std::string& source, const std::string& target,
+                                          const IndexProgress& progress) {
   SourceBuffer buffer(source);
   std::istream in(&buffer);
   in.exceptions(std::ios::badbit);
   const std::uint64_t size = std::filesystem::file_size(source);
-  backend::MappedCorpus::Writer writer(target);
-  PassageLines lines;
+  backend::MappedCorpus::Writer writer(target, source);
   std::size_t passages = 0;
   output::detail::for_each_line(in, source, [&](const output::detail::JsonLine& row) {
-    writer.add(output::detail::read_passage(row));
-    lines.add(row.line());
+    writer.add(output::detail::read_passage(row), row.line());
     if (progress && ++passages % 4096 == 0) progress("corpus", buffer.position(), size);
     return true;
   });
-  writer.commit();
-  if (const auto repeated = backend::MappedCorpus(target).repeated_id()) {
-    const std::string id = backend::MappedCorpus(target)[repeated->first].id();
-    std::filesystem::remove(target);
-    throw InputError(source, lines.of(repeated->second), "id",
-                     fmt::format("'{}' stands in line {} too", id, lines.of(repeated->first)));
-  }
+  return writer.commit();
 }
 
 /// Writes the vectors of an index.
@@ -159,12 +130,9 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
   }
 
   const std::string corpus_file = (folder / "corpus.bin").string(), bm25_file = (folder / "bm25.bin").string();
-  backend::detail::LexicalBuilder builder(bm25, bm25_file + ".runs");  // refuses bad options before anything is read
-  write_corpus(options.corpus, corpus_file, progress);
-  const backend::MappedCorpus corpus(corpus_file);
-  backend::detail::CheckedWriter writer(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version);
-  builder(corpus, writer);
-  writer.commit();
+  backend::detail::LexicalBuilder builder(bm25, bm25_file);  // refuses bad options before anything is read
+  const backend::MappedCorpus corpus = write_corpus(options.corpus, corpus_file, progress);
+  const backend::detail::CheckedFile lexical = builder(corpus);
   const std::string dense_file = (folder / "dense.bin").string();
   std::filesystem::remove(dense_file);
   if (options.encoding) write_vectors(corpus, *options.encoding, dense_file, progress);
@@ -174,8 +142,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
   JsonWriter(source).value(std::filesystem::path(options.corpus).filename().string());
   manifest.set("corpus.source", source);
   manifest.set_identity("corpus", corpus.file());
-  manifest.set_identity(
-      "bm25", backend::detail::CheckedFile(bm25_file, backend::LexicalIndex::kind, backend::LexicalIndex::version));
+  manifest.set_identity("bm25", lexical);
   if (options.encoding)
     describe(manifest, *options.encoding,
              backend::detail::CheckedFile(dense_file, backend::DenseFile::kind, backend::DenseFile::version));

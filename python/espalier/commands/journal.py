@@ -14,7 +14,7 @@ from ..runs.summary import table
 if TYPE_CHECKING:
     import argparse
 
-SUMMARY = "Say what a journal holds: records, tokens, hits, sizes and latencies by kind and model."
+SUMMARY = "Say what a journal holds: records, tokens, sizes and latencies by kind and model."
 EXAMPLES = ("espalier journal out/demo", "espalier journal shared.sqlite --json")
 KINDS = {1: "generation", 2: "retrieval", 3: "embedding", 4: "score"}
 
@@ -46,9 +46,6 @@ def stats(file: Path) -> dict[str, Any]:
             "sum(attempts), sum(length(value)) FROM record GROUP BY kind, source ORDER BY kind, source"
         ).fetchall():
             group = (kind, source)
-            hits = db.execute(
-                "SELECT total(hits) FROM record JOIN used ON record = id WHERE kind = ? AND source = ?", group
-            ).fetchone()[0]
             times = db.execute(
                 "SELECT microseconds FROM record WHERE kind = ? AND source = ? ORDER BY microseconds", group
             ).fetchall()
@@ -61,23 +58,20 @@ def stats(file: Path) -> dict[str, Any]:
                     "prompt_tokens": prompt,
                     "completion_tokens": output,
                     "attempts": attempts,
-                    "hits": int(hits),
                     "bytes": size,
                     "milliseconds": quantiles([microseconds for (microseconds,) in times]),
                 }
             )
         request_bytes = db.execute("SELECT total(length(json)) FROM request").fetchone()[0]
         runs = db.execute(
-            "SELECT name, (SELECT count(*) FROM (SELECT id FROM record WHERE paid_by = run.id "
-            "UNION SELECT record FROM used WHERE used.run = run.id)), "
-            "(SELECT total(hits) FROM used WHERE used.run = run.id) FROM run ORDER BY id"
+            "SELECT name, (SELECT count(*) FROM record WHERE paid_by = run.id) FROM run ORDER BY run.id"
         ).fetchall()
     return {
         "file": str(file),
         "bytes": sum(part.stat().st_size for part in (file, Path(f"{file}-wal")) if part.exists()),
         "request_bytes": int(request_bytes),
         "groups": groups,
-        "runs": [{"identity": name, "records": records, "hits": int(hits)} for name, records, hits in runs],
+        "runs": [{"identity": name, "records": records} for name, records in runs],
     }
 
 
@@ -89,7 +83,6 @@ def readable(found: dict[str, Any]) -> str:
         "requests",
         "prompt tokens",
         "tokens",
-        "hits",
         "MB",
         "ms p50",
         "p90",
@@ -99,7 +92,7 @@ def readable(found: dict[str, Any]) -> str:
         (
             group["kind"],
             group["source"],
-            *(f"{group[name]:,}" for name in ("records", "requests", "prompt_tokens", "completion_tokens", "hits")),
+            *(f"{group[name]:,}" for name in ("records", "requests", "prompt_tokens", "completion_tokens")),
             f"{group['bytes'] / 1e6:.1f}",
             *(f"{milliseconds:.1f}" for milliseconds in group["milliseconds"].values()),
         )
@@ -107,5 +100,5 @@ def readable(found: dict[str, Any]) -> str:
     ]
     size = f"{found['bytes'] / 1e6:.1f} MB, {found['request_bytes'] / 1e6:.1f} MB of it requests"
     lines = [f"{found['file']}: {size}", *(table(header, rows, left=2) if rows else ["no records"])]
-    lines += [f"run {run['identity']}: uses {run['records']:,} records, {run['hits']:,} hits" for run in found["runs"]]
+    lines += [f"run {run['identity']}: paid for {run['records']:,} records" for run in found["runs"]]
     return "\n".join(lines)

@@ -1,16 +1,19 @@
 #pragma once
 
 #include <espalier/backend/detail/index/checked_file.hpp>
+#include <espalier/backend/detail/index/checked_writer.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/passage.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace espalier::backend {
 
@@ -25,25 +28,21 @@ class MappedCorpus {
     std::uint32_t title_size;
   };
 
-  class Writer;  ///< in index/corpus_writer.hpp
+  class Writer;
   static constexpr const char* kind = "corpus";
-  static constexpr std::uint32_t version = 1;
+  static constexpr std::uint32_t version = 2;
+  /// The hash of a corpus is that of the hashes of so many passages each, so that threads can share the work.
+  static constexpr std::size_t hashed_together = 8192;
 
   explicit MappedCorpus(const std::string& path) : MappedCorpus(detail::CheckedFile(path, kind, version)) {}
   /// From a file of this kind and version.
   explicit MappedCorpus(detail::CheckedFile file)
-      : file_(std::move(file)),
-        texts_(file_.section("texts")),
-        places_(file_.section("places")),
-        hashes_(file_.section("id_hashes")),
-        numbers_(file_.section("id_passages")) {
+      : file_(std::move(file)), texts_(file_.section("texts")), places_(file_.section("places")) {
     const auto hash = file_.section("hash").items<std::uint64_t>(0, 2);
     hash_ = {hash[0], hash[1]};
     const std::uint64_t places = places_.count<Place>();  // one more than passages, for the end
     if (places == 0 || places > ~std::uint32_t(0)) places_.fail("has a wrong size");
     size_ = static_cast<std::size_t>(places - 1);
-    if (hashes_.count<std::uint64_t>() != size_) hashes_.fail("has a wrong size");
-    if (numbers_.count<std::uint32_t>() != size_) numbers_.fail("has a wrong size");
   }
 
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -57,49 +56,71 @@ class MappedCorpus {
                    std::string(all.substr(place[0].id_size, place[0].title_size)),
                    std::string(all.substr(place[0].id_size + place[0].title_size)));
   }
-  /// The position of the passage with this id.
-  [[nodiscard]] std::optional<std::size_t> find(std::string_view id) const {
-    const std::uint64_t hash = id_hash(id);
-    std::size_t first = 0;
-    for (std::size_t end = size_; first < end;) {
-      const std::size_t middle = first + (end - first) / 2;
-      if (hash_at(middle) < hash) first = middle + 1;
-      else end = middle;
-    }
-    for (; first < size_ && hash_at(first) == hash; ++first)
-      if (const std::size_t passage = number_at(first); id_at(passage) == id) return passage;
-    return std::nullopt;
-  }
-  /// The first passage whose id an earlier one has, as (the earlier one, itself).
-  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> repeated_id() const {
-    std::optional<std::pair<std::size_t, std::size_t>> found;
-    for (std::size_t i = 1; i < size_; ++i) {  // equal hashes are adjacent, in the order of the passages
-      std::size_t earlier = i;
-      while (earlier > 0 && hash_at(earlier - 1) == hash_at(i) && id_at(number_at(earlier - 1)) != id_at(number_at(i)))
-        --earlier;
-      if (earlier == 0 || hash_at(earlier - 1) != hash_at(i)) continue;
-      if (!found || number_at(i) < found->second) found = {number_at(earlier - 1), number_at(i)};
-    }
-    return found;
-  }
   /// Identity of ids, titles and texts, equal to that of the same passages in memory.
   [[nodiscard]] Hash hash() const { return hash_; }
   [[nodiscard]] const detail::CheckedFile& file() const { return file_; }
 
-  static std::uint64_t id_hash(std::string_view id) { return Hasher().add(id).finish().low; }
-
  private:
-  [[nodiscard]] std::uint64_t hash_at(std::size_t i) const { return hashes_.items<std::uint64_t>(i, 1)[0]; }
-  [[nodiscard]] std::size_t number_at(std::size_t i) const { return numbers_.items<std::uint32_t>(i, 1)[0]; }
-  [[nodiscard]] std::string_view id_at(std::size_t passage) const {
-    const Place place = places_.items<Place>(passage, 1)[0];
-    return texts_.text(place.begin, place.id_size);
-  }
-
   detail::CheckedFile file_;
-  detail::CheckedFile::Section texts_, places_, hashes_, numbers_;
+  detail::CheckedFile::Section texts_, places_;
   std::size_t size_ = 0;
   Hash hash_;
+};
+
+/// Writes a corpus file, passage by passage. The file appears at commit(). It needs 40 bytes per passage in memory.
+class MappedCorpus::Writer {
+ public:
+  /// `source` is the name of the passages' file in messages.
+  explicit Writer(std::string path, std::string source = "the corpus")
+      : file_(std::move(path), MappedCorpus::kind, MappedCorpus::version), source_(std::move(source)) {
+    file_.begin("texts");
+  }
+
+  /// `line` is its line in the source.
+  void add(const Passage& passage, std::size_t line) {
+    if (places_.size() == ~std::uint32_t(0) - 1) throw Error("an index holds at most 2^32 - 2 passages");
+    places_.push_back({file_.position(), size(passage.id()), size(passage.title())});
+    ids_.emplace_back(Hasher().add(passage.id()).finish(), line);
+    hasher_.add(passage.id()).add(passage.title()).add(passage.text());
+    if (places_.size() % hashed_together == 0) end_block();
+    for (const std::string* part : {&passage.id(), &passage.title(), &passage.text()}) file_.write(*part);
+  }
+
+  /// Returns the corpus. Throws InputError for the first passage whose id an earlier one has.
+  MappedCorpus commit() {
+    check_ids();
+    if (places_.size() % hashed_together != 0) end_block();
+    places_.push_back({file_.position(), 0, 0});
+    file_.begin("places");
+    file_.write(std::span(places_));
+    const Hash hash = hash_.finish();
+    file_.begin("hash");
+    const std::uint64_t words[] = {hash.high, hash.low};
+    file_.write(std::span(words));
+    return MappedCorpus(file_.commit());
+  }
+
+ private:
+  static std::uint32_t size(const std::string& text) {
+    if (text.size() > ~std::uint32_t(0)) throw Error("an id or title is longer than 4 GiB");
+    return static_cast<std::uint32_t>(text.size());
+  }
+  void end_block() { hash_.add(std::exchange(hasher_, Hasher()).finish()); }
+  void check_ids() {
+    std::sort(ids_.begin(), ids_.end());
+    std::pair<std::size_t, std::size_t> first{0, 0};  // the lines of a passage and of the earlier one, 0 = none
+    for (std::size_t i = 1; i < ids_.size(); ++i)
+      if (ids_[i].first == ids_[i - 1].first && (first.first == 0 || ids_[i].second < first.first))
+        first = {ids_[i].second, ids_[i - 1].second};
+    if (first.first != 0)
+      throw InputError(source_, first.first, "id", "the same stands in line " + std::to_string(first.second));
+  }
+
+  detail::CheckedWriter file_;
+  std::string source_;
+  Hasher hash_, hasher_;  // of all blocks, and of the open one
+  std::vector<Place> places_;
+  std::vector<std::pair<Hash, std::size_t>> ids_;  // hashes of ids, and lines
 };
 
 }  // namespace espalier::backend

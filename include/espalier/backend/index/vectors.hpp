@@ -1,6 +1,5 @@
 #pragma once
 
-#include <espalier/backend/detail/index/section.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
@@ -32,37 +31,22 @@ inline Metric metric_named(const std::string& name) {
 
 }  // namespace detail
 
-/// A matrix [n, dimension], stored by rows. Copies share one storage.
+/// A matrix [n, dimension], stored by rows.
 class Vectors {
  public:
   /// Throws std::invalid_argument unless the values fill whole rows.
-  Vectors(std::vector<float> values, std::size_t dimension)
-      : size_(values.size()), values_(std::move(values)), dimension_(dimension) {
-    if (dimension_ == 0 || size_ % dimension_ != 0)
-      bad_option("dimension", dimension_, "1 or more, and a divisor of the number of values " + std::to_string(size_));
+  Vectors(std::vector<float> values, std::size_t dimension) : values_(std::move(values)), dimension_(dimension) {
+    if (dimension_ == 0 || values_.size() % dimension_ != 0)
+      bad_option("dimension", dimension_,
+                 "1 or more, and a divisor of the number of values " + std::to_string(values_.size()));
   }
-  [[nodiscard]] std::size_t rows() const { return size_ / dimension_; }
+  [[nodiscard]] std::size_t rows() const { return values_.size() / dimension_; }
   [[nodiscard]] std::size_t dimension() const { return dimension_; }
-  [[nodiscard]] const detail::IndexSection& section() const { return values_; }
-  [[nodiscard]] std::span<const float> values() const { return values_.items<float>(0, size_); }
-  [[nodiscard]] std::span<const float> row(std::size_t i) const {
-    return values_.items<float>(i * dimension_, dimension_);
-  }
-  /// Identity of shape and values.
-  [[nodiscard]] Hash fingerprint() const {
-    Hasher hasher;
-    hasher.add(std::uint64_t(dimension_)).add(std::uint64_t(size_));
-    for (float value : values()) {
-      std::uint32_t bits = 0;
-      std::memcpy(&bits, &value, sizeof bits);
-      hasher.add(std::uint64_t(bits));
-    }
-    return hasher.finish();
-  }
+  [[nodiscard]] std::span<const float> values() const { return values_; }
+  [[nodiscard]] std::span<const float> row(std::size_t i) const { return values().subspan(i * dimension_, dimension_); }
 
  private:
-  std::size_t size_;
-  detail::IndexSection values_;
+  std::vector<float> values_;
   std::size_t dimension_;
 };
 
@@ -137,14 +121,6 @@ inline void normalise(std::span<float> vector) {
   const double length = length_of(vector);
   if (length > 0)
     for (float& x : vector) x = static_cast<float>(double(x) / length);
-}
-
-/// The same rows scaled to length 1.
-inline Vectors normalised(const Vectors& vectors) {
-  std::vector<float> values(vectors.values().begin(), vectors.values().end());
-  for (std::size_t i = 0; i < vectors.rows(); ++i)
-    normalise(std::span(values).subspan(i * vectors.dimension(), vectors.dimension()));
-  return Vectors(std::move(values), vectors.dimension());
 }
 
 }  // namespace detail

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/backend/detail/index/checked_writer.hpp>
+#include <espalier/backend/detail/index/corpus.hpp>
 #include <espalier/backend/detail/index/parallel.hpp>
 #include <espalier/backend/detail/lexical/run.hpp>
 #include <espalier/backend/lexical/analyzer.hpp>
@@ -38,28 +40,30 @@ namespace detail {
 /// any number of threads.
 class LexicalBuilder {
  public:
-  /// Runs are kept in memory, or in a file, which saves memory and is removed at the end. Throws std::invalid_argument
-  /// for an option out of range.
-  explicit LexicalBuilder(const Bm25Options& options, const std::string& run_file = "")
-      : options_(options), runs_(run_file) {
+  /// Builds in memory, or a file for LexicalIndex::open(). Then runs are stored in another file until the build is
+  /// done. So memory holds only the dictionary, four bytes per passage, and the threads' working data. Throws
+  /// std::invalid_argument for an option out of range.
+  explicit LexicalBuilder(const Bm25Options& options, const std::string& path = "")
+      : options_(options),
+        runs_(path.empty() ? "" : path + ".runs"),
+        file_(path, LexicalIndex::kind, LexicalIndex::version) {
     if (!(options.k1 >= 0 && std::isfinite(options.k1))) bad_option("k1", options.k1, "0 or more");
     if (!(options.b >= 0 && options.b <= 1)) bad_option("b", options.b, "0 to 1");
   }
 
-  template <PassageCorpus C, class Sink>
-  void operator()(const C& corpus, Sink& sink) {
+  CheckedFile operator()(const AnyCorpus& corpus) {
     if (corpus.size() >= ~std::uint32_t(0)) throw Error("an index holds at most 2^32 - 2 passages");
     read(corpus);
     weigh_lengths();
-    merge(sink);
-    write_rest(sink);
+    merge();
+    write_rest();
+    return file_.commit();
   }
 
  private:
   static constexpr std::size_t part = 8192;  // passages. The corpus hash is made of the hashes of such parts
 
-  template <PassageCorpus C>
-  void read(const C& corpus) {
+  void read(const AnyCorpus& corpus) {
     const std::size_t parts = (corpus.size() + part - 1) / part, workers = worker_count(options_.threads, parts);
     std::vector<LexicalRunWriter> writers(workers);
     std::vector<Hash> hashes(parts);
@@ -96,8 +100,7 @@ class LexicalBuilder {
     lengths_ = {};
   }
 
-  template <class Sink>
-  void merge(Sink& sink) {
+  void merge() {
     std::vector<LexicalRunReader> readers = runs_.readers();
     // A heap of the runs by their next term. For the same term, earlier passages come first.
     const auto behind = [&](std::size_t a, std::size_t b) {
@@ -109,7 +112,7 @@ class LexicalBuilder {
       if (readers[i].next_term()) heap.push_back(i);
     std::make_heap(heap.begin(), heap.end(), behind);
 
-    sink.begin("postings");
+    file_.begin("postings");
     PostingListWriter list;
     std::string bytes;
     std::uint64_t done = 0, told = 0;
@@ -123,24 +126,23 @@ class LexicalBuilder {
         else heap.pop_back();
       } while (!heap.empty() && readers[heap.front()].term() == term);
       done += list.size();
-      LexicalTerm record{text_.size(), sink.position() + bytes.size(), list.size(), 0};
+      LexicalTerm record{text_.size(), file_.position() + bytes.size(), list.size(), 0};
       record.share = list.finish(bytes);
       terms_.push_back(record);
       text_ += term;
       if (bytes.size() >= std::size_t(1) << 20) {
-        sink.write(std::string_view(bytes));
+        file_.write(std::string_view(bytes));
         bytes.clear();
       }
       if (done - told >= std::uint64_t(1) << 22 || heap.empty()) tell("merge", told = done, facts_.postings);
     }
-    sink.write(std::string_view(bytes));
-    terms_.push_back({text_.size(), sink.position(), 0, 0});
+    file_.write(std::string_view(bytes));
+    terms_.push_back({text_.size(), file_.position(), 0, 0});
     facts_.terms = terms_.size() - 1;
     if (facts_.terms >= ~std::uint32_t(0)) throw Error("an index holds at most 2^32 - 2 terms");
   }
 
-  template <class Sink>
-  void write_rest(Sink& sink) {
+  void write_rest() {
     std::vector<std::uint32_t> slots(std::bit_ceil(terms_.size() + terms_.size() / 4 + 1));  // number + 1, 0 = free
     for (std::uint32_t t = 0; t < facts_.terms; ++t) {
       const auto begin = static_cast<std::size_t>(terms_[t].text), end = static_cast<std::size_t>(terms_[t + 1].text);
@@ -148,18 +150,18 @@ class LexicalBuilder {
       while (slots[i & (slots.size() - 1)] != 0) ++i;
       slots[i & (slots.size() - 1)] = t + 1;
     }
-    sink.begin("facts");
-    sink.write(std::span<const LexicalIndex::Facts>(&facts_, 1));
-    sink.begin("analyzer");
-    sink.write(std::string_view(options_.analyzer.name()));
-    sink.begin("norms");
-    sink.write(std::span<const float>(norms_));
-    sink.begin("terms");
-    sink.write(std::span<const LexicalTerm>(terms_));
-    sink.begin("text");
-    sink.write(std::string_view(text_));
-    sink.begin("slots");
-    sink.write(std::span<const std::uint32_t>(slots));
+    file_.begin("facts");
+    file_.write(std::span(&facts_, 1));
+    file_.begin("analyzer");
+    file_.write(std::string_view(options_.analyzer.name()));
+    file_.begin("norms");
+    file_.write(std::span(norms_));
+    file_.begin("terms");
+    file_.write(std::span(terms_));
+    file_.begin("text");
+    file_.write(std::string_view(text_));
+    file_.begin("slots");
+    file_.write(std::span(slots));
   }
 
   void tell(std::string_view step, std::uint64_t done, std::uint64_t all) const {
@@ -168,30 +170,13 @@ class LexicalBuilder {
 
   const Bm25Options& options_;
   RunStore runs_;
+  CheckedWriter file_;
   LexicalIndex::Facts facts_{};
   std::vector<std::uint32_t> lengths_;
   std::vector<float> norms_;
   std::vector<LexicalTerm> terms_;
   std::string text_;
 };
-
-/// Builds an index in memory.
-template <PassageCorpus C>
-LexicalIndex build_lexical_index(const C& corpus, const Bm25Options& options) {
-  IndexMemory memory;
-  LexicalBuilder{options}(corpus, memory);
-  return LexicalIndex(memory);
-}
-
-/// Writes an index to a file, for LexicalIndex::open(). Runs are stored in a file beside it until the build is done. So
-/// memory holds only the dictionary, four bytes per passage, and the threads' working data.
-template <PassageCorpus C>
-void write_lexical_index(const C& corpus, const Bm25Options& options, const std::string& path) {
-  LexicalBuilder builder(options, path + ".runs");
-  CheckedWriter file(path, LexicalIndex::kind, LexicalIndex::version);
-  builder(corpus, file);
-  file.commit();
-}
 
 }  // namespace detail
 

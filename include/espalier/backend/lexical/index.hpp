@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/backend/detail/index/checked_file.hpp>
-#include <espalier/backend/detail/index/section.hpp>
 #include <espalier/backend/detail/lexical/posting_list.hpp>
 #include <espalier/backend/detail/lexical/term_table.hpp>
 #include <espalier/core/error.hpp>
@@ -44,38 +43,34 @@ class LexicalIndex {
   };
   static_assert(sizeof(Facts) == 64);
 
-  static constexpr std::string_view kind = "bm25";
+  static constexpr const char* kind = "bm25";
   static constexpr std::uint32_t version = 1;
 
-  /// From an IndexMemory or a CheckedFile.
-  template <class Source>
-  explicit LexicalIndex(const Source& source)
-      : facts_(source.section("facts")),
-        analyzer_(source.section("analyzer")),
-        norms_(source.section("norms")),
-        terms_(source.section("terms")),
-        text_(source.section("text")),
-        slots_(source.section("slots")),
-        postings_(source.section("postings")) {
-    const Facts& f = facts();
+  explicit LexicalIndex(const detail::CheckedFile& file)
+      : facts_(file.section("facts").items<Facts>(0, 1).front()),
+        norms_(file.section("norms")),
+        terms_(file.section("terms")),
+        text_(file.section("text")),
+        slots_(file.section("slots")),
+        postings_(file.section("postings")) {
+    const detail::CheckedFile::Section analyzer = file.section("analyzer");
+    analyzer_ = analyzer.text(0, analyzer.size());
     const std::uint64_t slots = slots_.size() / sizeof(std::uint32_t);
-    if (f.passages >= ~std::uint32_t(0) || f.terms >= ~std::uint32_t(0) ||
-        norms_.size() != f.passages * sizeof(float) || terms_.size() != (f.terms + 1) * sizeof(detail::LexicalTerm) ||
-        !std::has_single_bit(slots) || slots <= f.terms)
+    if (facts_.passages >= ~std::uint32_t(0) || facts_.terms >= ~std::uint32_t(0) ||
+        norms_.size() != facts_.passages * sizeof(float) ||
+        terms_.size() != (facts_.terms + 1) * sizeof(detail::LexicalTerm) || !std::has_single_bit(slots) ||
+        slots <= facts_.terms)
       throw Error("a lexical index holds sections that do not fit each other");
-    all_norms_ = norms_.items<float>(0, f.passages);
+    all_norms_ = norms_.items<float>(0, facts_.passages);
     if (!std::ranges::all_of(all_norms_, [](float norm) { return norm >= 0; }))
       throw Error("a lexical index holds a length that cannot be");
   }
   static LexicalIndex open(const std::string& path) { return LexicalIndex(detail::CheckedFile(path, kind, version)); }
 
-  [[nodiscard]] const Facts& facts() const { return facts_.items<Facts>(0, 1).front(); }
-  [[nodiscard]] std::uint32_t passages() const { return static_cast<std::uint32_t>(facts().passages); }
+  [[nodiscard]] const Facts& facts() const { return facts_; }
+  [[nodiscard]] std::uint32_t passages() const { return static_cast<std::uint32_t>(facts_.passages); }
   /// The analyzer's name.
-  [[nodiscard]] std::string analyzer() const {
-    const auto name = analyzer_.items<char>(0, analyzer_.size());
-    return {name.begin(), name.end()};
-  }
+  [[nodiscard]] const std::string& analyzer() const { return analyzer_; }
   /// For each passage: k1 (1 - b + b length / mean length).
   [[nodiscard]] std::span<const float> norms() const { return all_norms_; }
   /// Size of the postings in bytes.
@@ -89,8 +84,7 @@ class LexicalIndex {
       if (number == 0) break;
       const auto found = terms_.items<detail::LexicalTerm>(number - 1, 2);
       if (found[1].text < found[0].text) throw Error("a lexical index holds a term that ends before it begins");
-      const auto text = text_.items<char>(found[0].text, found[1].text - found[0].text);
-      if (std::string_view(text.data(), text.size()) == term)
+      if (text_.text(found[0].text, found[1].text - found[0].text) == term)
         return detail::PostingList(postings_, found[0].postings, found[1].postings, found[0].passages, found[0].share,
                                    passages());
     }
@@ -103,7 +97,9 @@ class LexicalIndex {
   }
 
  private:
-  detail::IndexSection facts_, analyzer_, norms_, terms_, text_, slots_, postings_;
+  Facts facts_;
+  std::string analyzer_;
+  detail::CheckedFile::Section norms_, terms_, text_, slots_, postings_;
   std::span<const float> all_norms_;  // checked as a whole, because single values are read in any order
 };
 

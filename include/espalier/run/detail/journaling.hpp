@@ -67,15 +67,12 @@ class RunJournal {
     }
     if (!keep_ || !backend.remote) return result;
     std::shared_ptr<backend::Store> store = backend.fingerprint ? store_ : std::make_shared<backend::MemoryStore>();
-    const auto take = [&](auto journal) {
-      result.accounts = &journal->accounts();
-      result.service = std::move(journal);
-    };
     const Hash fingerprint = backend.fingerprint.value_or(Hash());
-    if (replay_) take(std::make_unique<backend::Replay<In, Out>>(std::move(store), fingerprint));
-    else
-      take(std::make_unique<backend::Journaled<In, Out>>(std::move(result.service), std::move(store), fingerprint,
-                                                         result.label));
+    std::unique_ptr<Service<In, Out>> asked = replay_ ? nullptr : std::move(result.service);
+    auto journal =
+        std::make_unique<backend::Journaled<In, Out>>(std::move(asked), std::move(store), fingerprint, result.label);
+    result.accounts = &journal->accounts();
+    result.service = std::move(journal);
     return result;
   }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/backend/detail/index/checked_layout.hpp>
-#include <espalier/backend/detail/index/mapped_file.hpp>
+#include <espalier/backend/detail/index/held_bytes.hpp>
 #include <espalier/core/error.hpp>
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 
 namespace espalier::backend::detail {
 
-/// A file of named sections, mapped into memory for reading. Each block of 64 KiB is checked when it is first read. A
-/// file that is cut, damaged, or of another kind or version is refused by an InputError that names file, section and
-/// offset. Copies share the mapping. Any number of threads may read.
+/// Named sections in a file that is mapped into memory, or in memory. Each block of 64 KiB is checked when it is first
+/// read. A file that is cut, damaged, or of another kind or version is refused by an InputError that names file,
+/// section and offset. Copies share the bytes. Any number of threads may read.
 class CheckedFile {
-  class Mapping;
+  class Content;
 
  public:
-  /// A section of the file. It keeps the file mapped.
+  /// A section of the file. It keeps the bytes in memory.
   class Section {
    public:
     [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -41,16 +41,13 @@ class CheckedFile {
     /// beyond the section or are damaged.
     template <class T>
     [[nodiscard]] std::span<const T> items(std::uint64_t first, std::uint64_t count) const {
-      static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);
+      static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8);
       if (const std::uint64_t most = size_ / sizeof(T); first > most || count > most - first)
         fail("has " + std::to_string(most) + " items, asked for " + std::to_string(count) + " from " +
              std::to_string(first));
-      mapping_->check(offset_ + first * sizeof(T), count * sizeof(T));
-      return {reinterpret_cast<const T*>(mapping_->payload().data() + offset_) + first,
+      content_->check(offset_ + first * sizeof(T), count * sizeof(T));
+      return {reinterpret_cast<const T*>(content_->payload().data() + offset_) + first,
               static_cast<std::size_t>(count)};
-    }
-    [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t offset, std::uint64_t length) const {
-      return items<std::byte>(offset, length);
     }
     [[nodiscard]] std::string_view text(std::uint64_t offset, std::uint64_t length) const {
       const auto found = items<char>(offset, length);
@@ -58,42 +55,44 @@ class CheckedFile {
     }
 
     /// Throws InputError that names the file, the section and the problem.
-    [[noreturn]] void fail(const std::string& what) const { mapping_->fail(name_, what); }
+    [[noreturn]] void fail(const std::string& what) const { content_->fail(name_, what); }
 
    private:
     friend class CheckedFile;
-    Section(std::shared_ptr<const Mapping> mapping, std::string name, std::uint64_t offset, std::uint64_t size)
-        : mapping_(std::move(mapping)), name_(std::move(name)), offset_(offset), size_(size) {}
-    std::shared_ptr<const Mapping> mapping_;
+    Section(std::shared_ptr<const Content> content, std::string name, const CheckedSection& place)
+        : content_(std::move(content)), name_(std::move(name)), offset_(place.offset), size_(place.size) {}
+    std::shared_ptr<const Content> content_;
     std::string name_;
     std::uint64_t offset_, size_;
   };
 
   CheckedFile(const std::string& path, std::string_view kind, std::uint32_t version)
-      : mapping_(std::make_shared<const Mapping>(path, kind, version)) {}
+      : CheckedFile(path, map_file(path), kind, version) {}
+  /// `name` is for messages.
+  CheckedFile(std::string name, HeldBytes bytes, std::string_view kind, std::uint32_t version)
+      : content_(std::make_shared<const Content>(std::move(name), std::move(bytes), kind, version)) {}
 
   /// Throws if there is no section with this name.
-  [[nodiscard]] Section section(const std::string& name) const {
-    const CheckedSection& found = mapping_->section(name);
-    return {mapping_, name, found.offset, found.size};
-  }
-  [[nodiscard]] std::uint64_t size() const { return mapping_->header().file_size; }
+  [[nodiscard]] Section section(const std::string& name) const { return {content_, name, content_->section(name)}; }
+  [[nodiscard]] std::uint64_t size() const { return content_->header().file_size; }
   /// Differs if any byte of an undamaged file differs.
-  [[nodiscard]] std::uint64_t identity() const { return mapping_->header().checksum; }
+  [[nodiscard]] std::uint64_t identity() const { return content_->header().checksum; }
   /// Reads the whole file and throws at the first damage.
-  void verify() const { mapping_->check(0, mapping_->header().payload_size); }
+  void verify() const { content_->check(0, content_->header().payload_size); }
 
  private:
-  class Mapping {
+  class Content {
    public:
-    Mapping(const std::string& path, std::string_view kind, std::uint32_t version)
-        : path_(path), file_(path), bytes_(file_.bytes()) {
+    Content(std::string name, HeldBytes bytes, std::string_view kind, std::uint32_t version)
+        : name_(std::move(name)),
+          held_(std::move(bytes)),
+          bytes_(held_.bytes),
+          checked_(bytes_.size() / checked_block / 64 + 1) {
       check_header(kind, version);
-      checked_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(blocks() / 64 + 1));
     }
 
     [[noreturn]] void fail(std::string_view section, const std::string& what) const {
-      throw InputError(path_, 0, "", (section.empty() ? "" : "section '" + std::string(section) + "' ") + what);
+      throw InputError(name_, 0, "", (section.empty() ? "" : "section '" + std::string(section) + "' ") + what);
     }
     [[nodiscard]] const CheckedHeader& header() const { return *reinterpret_cast<const CheckedHeader*>(bytes_.data()); }
     [[nodiscard]] std::span<const std::byte> payload() const {
@@ -166,13 +165,13 @@ class CheckedFile {
       return {header().section, static_cast<std::size_t>(header().sections)};
     }
 
-    std::string path_;
-    MappedFile file_;
+    std::string name_;
+    HeldBytes held_;
     std::span<const std::byte> bytes_;
     mutable std::vector<std::atomic<std::uint64_t>> checked_;  // one bit per block
   };
 
-  std::shared_ptr<const Mapping> mapping_;
+  std::shared_ptr<const Content> content_;
 };
 
 }  // namespace espalier::backend::detail

@@ -1,12 +1,13 @@
 #pragma once
 
-#include <espalier/backend/detail/index/checked_layout.hpp>
+#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/core/atomic_file.hpp>
 #include <espalier/core/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,7 +21,9 @@ namespace espalier::backend::detail {
 /// names the path.
 class CheckedWriter {
  public:
-  CheckedWriter(std::string path, std::string_view kind, std::uint32_t version) : path_(path), file_(std::move(path)) {
+  /// Writes to memory if the path is empty.
+  CheckedWriter(std::string path, std::string_view kind, std::uint32_t version) : path_(std::move(path)), kind_(kind) {
+    if (!path_.empty()) file_.emplace(path_);
     std::memcpy(header_.magic, "espalier", sizeof header_.magic);
     header_.layout = CheckedHeader::this_layout;
     header_.version = version;
@@ -49,16 +52,22 @@ class CheckedWriter {
     return header_.payload_size - header_.section[header_.sections - 1].offset;
   }
 
-  void commit() {
+  /// Returns what was written.
+  CheckedFile commit() {
     end_section();
     if (!block_.empty()) end_block();
     put(checksums_.data(), 8 * checksums_.size());
     header_.file_size = sizeof header_ + header_.payload_size + 8 * checksums_.size();
     header_.checksums = checksum(std::as_bytes(std::span(checksums_)), 0);
     header_.checksum = checksum(std::as_bytes(std::span(&header_, 1)).first(offsetof(CheckedHeader, checksum)), 0);
-    file_.rewind();
+    if (!file_) {
+      std::memcpy(memory_.data(), &header_, sizeof header_);
+      return CheckedFile("an index in memory", hold(std::move(memory_)), kind_, header_.version);
+    }
+    file_->rewind();
     put(&header_, sizeof header_);
-    file_.commit();
+    file_->commit();
+    return CheckedFile(path_, kind_, header_.version);
   }
 
  private:
@@ -85,10 +94,15 @@ class CheckedWriter {
     put(block_.data(), block_.size());
     block_.clear();
   }
-  void put(const void* bytes, std::size_t size) { file_.write({static_cast<const char*>(bytes), size}); }
+  void put(const void* bytes, std::size_t size) {
+    const std::string_view text(static_cast<const char*>(bytes), size);
+    if (file_) file_->write(text);
+    else memory_ += text;
+  }
 
-  std::string path_;
-  espalier::detail::AtomicFile file_;
+  std::string path_, kind_;
+  std::optional<espalier::detail::AtomicFile> file_;
+  std::string memory_;
   CheckedHeader header_{};
   std::string block_;  // bytes of the block being filled
   std::vector<std::uint64_t> checksums_;

@@ -5,34 +5,26 @@
 #include <espalier/core/passage.hpp>
 #include <espalier/core/prompt.hpp>
 
-#include <concepts>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace espalier::backend::detail {
 
+static_assert(std::endian::native == std::endian::little);
+
 /// Appends fields as bytes: numbers little-endian, floating point by its bits, strings with a 32-bit length in front.
 class ByteWriter {
  public:
-  ByteWriter& add(std::unsigned_integral auto number) {
-    char bytes[sizeof number];
-    for (std::size_t i = 0; i < sizeof number; ++i)
-      bytes[i] = static_cast<char>((std::uint64_t(number) >> (8 * i)) & 0xff);
-    bytes_.append(bytes, sizeof number);
+  template <class T>
+    requires std::is_arithmetic_v<T>
+  ByteWriter& add(T number) {
+    bytes_.append(reinterpret_cast<const char*>(&number), sizeof number);
     return *this;
-  }
-  ByteWriter& add(double number) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, &number, sizeof bits);
-    return add(bits);
-  }
-  ByteWriter& add(float number) {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &number, sizeof bits);
-    return add(bits);
   }
   ByteWriter& add(std::string_view text) {
     add_count(text.size());
@@ -54,24 +46,11 @@ class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
-  template <std::unsigned_integral T>
+  template <class T>
+    requires std::is_arithmetic_v<T>
   T take() {
-    const std::string_view bytes = take_bytes(sizeof(T));
-    std::uint64_t number = 0;
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-      number |= std::uint64_t(static_cast<unsigned char>(bytes[i])) << (8 * i);
-    return static_cast<T>(number);
-  }
-  double take_double() {
-    const auto bits = take<std::uint64_t>();
-    double number = 0;
-    std::memcpy(&number, &bits, sizeof number);
-    return number;
-  }
-  float take_float() {
-    const auto bits = take<std::uint32_t>();
-    float number = 0;
-    std::memcpy(&number, &bits, sizeof number);
+    T number;
+    std::memcpy(&number, take_bytes(sizeof number).data(), sizeof number);
     return number;
   }
   std::string take_string() { return std::string(take_bytes(take<std::uint32_t>())); }
@@ -129,13 +108,13 @@ struct Codec<Completion> {
     c.damaged = (flags & damaged) != 0;
     if ((flags & thought) && (c.thinking_tokens = in.take<std::uint32_t>()) == 0)
       throw Error("a thought has no tokens");
-    if (scored) c.logprob = in.take_double();
+    if (scored) c.logprob = in.take<double>();
     if (scored < 2) return c;
     const std::size_t count = in.take_count(sizeof(std::uint32_t) + sizeof(double));
     if (count == 0) throw Error("a list of tokens is empty");
     for (std::size_t i = 0; i < count; ++i) {
       std::string text = in.take_string();
-      c.tokens.push_back({std::move(text), in.take_double()});
+      c.tokens.push_back({std::move(text), in.take<double>()});
     }
     return c;
   }
@@ -155,7 +134,7 @@ struct Codec<Passages> {
     passages.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       std::string id = in.take_string(), title = in.take_string(), text = in.take_string();
-      passages.emplace_back(std::move(id), std::move(title), std::move(text), in.take_double());
+      passages.emplace_back(std::move(id), std::move(title), std::move(text), in.take<double>());
     }
     return passages;
   }
@@ -170,7 +149,7 @@ struct Codec<Embedding> {
   }
   static Embedding read(ByteReader& in) {
     Embedding embedding(in.take_count(sizeof(float)));
-    for (float& x : embedding) x = in.take_float();
+    for (float& x : embedding) x = in.take<float>();
     return embedding;
   }
 };

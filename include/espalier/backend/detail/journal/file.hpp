@@ -159,9 +159,6 @@ class JournalFile {
     run("CREATE UNIQUE INDEX record_key ON record (key)");
     run("CREATE TABLE request (request_id INTEGER PRIMARY KEY, request_checksum INTEGER NOT NULL, json BLOB NOT NULL)");
     run("CREATE TABLE run (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)");
-    run("CREATE TABLE used (run INTEGER NOT NULL, record INTEGER NOT NULL, hits INTEGER NOT NULL, PRIMARY KEY (run, "
-        "record)) "
-        "WITHOUT ROWID");
     run("PRAGMA application_id = " + std::to_string(application_id));
     run("PRAGMA user_version = " + std::to_string(schema_version));
   }

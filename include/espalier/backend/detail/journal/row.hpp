@@ -50,20 +50,6 @@ class JournalRow {
   static constexpr const char* places = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15";
   static constexpr int count = 15;
 
-  /// The columns with numbers, from the second on.
-  enum class Number : std::uint8_t {
-    kind,
-    request,
-    paid_by,
-    seed,
-    sample,
-    prompt_tokens,
-    completion_tokens,
-    attempts,
-    microseconds,
-    created
-  };
-
   /// `request`, `paid_by`: ids in the tables request and run, 0 = none. `created`: seconds since 1970.
   JournalRow(const Record& record, sqlite3_int64 request, sqlite3_int64 paid_by, std::uint64_t created)
       : key(record.key), source(record.note.source), purpose(record.note.purpose), value(record.value) {
@@ -100,19 +86,12 @@ class JournalRow {
     sqlite3_bind_int64(statement, 14, checksum_);
     sqlite3_bind_blob64(statement, 15, value.data(), value.size(), SQLITE_STATIC);
   }
-  [[nodiscard]] std::uint64_t number(Number which) const { return numbers_[static_cast<std::size_t>(which)]; }
-  [[nodiscard]] Record record(std::shared_ptr<const RequestText> request) const {
-    RecordNote note;
-    note.source = source;
-    note.purpose = purpose;
-    note.request = std::move(request);
-    note.seed = number(Number::seed);
-    note.sample = static_cast<std::uint32_t>(number(Number::sample));
-    note.prompt_tokens = static_cast<std::uint32_t>(number(Number::prompt_tokens));
-    note.completion_tokens = static_cast<std::uint32_t>(number(Number::completion_tokens));
-    note.attempts = static_cast<std::uint32_t>(number(Number::attempts));
-    note.microseconds = number(Number::microseconds);
-    return {key, static_cast<Record::Kind>(number(Number::kind)), std::string(value), std::move(note)};
+  [[nodiscard]] std::uint64_t request() const { return numbers_[1]; }
+  /// The same record in another journal.
+  void move_to(sqlite3_int64 request, sqlite3_int64 paid_by) {
+    numbers_[1] = static_cast<std::uint64_t>(request);
+    numbers_[2] = static_cast<std::uint64_t>(paid_by);
+    checksum_ = computed();
   }
   /// Throws StoreError that names the record if its checksum does not match.
   void check(const std::string& file) const {
@@ -131,7 +110,7 @@ class JournalRow {
     return static_cast<sqlite3_int64>(hasher.finish().low);
   }
 
-  std::array<std::uint64_t, 10> numbers_{};
+  std::array<std::uint64_t, 10> numbers_{};  // the columns from the second on
   sqlite3_int64 checksum_ = 0;
 };
 

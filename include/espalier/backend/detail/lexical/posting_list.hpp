@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/index/section.hpp>
+#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/backend/detail/lexical/posting_codec.hpp>
 #include <espalier/core/error.hpp>
 
@@ -96,7 +96,7 @@ struct OpenBlock {
 class PostingList {
  public:
   PostingList() = default;
-  PostingList(const IndexSection& section, std::uint64_t begin, std::uint64_t end, std::uint32_t size,
+  PostingList(const CheckedFile::Section& section, std::uint64_t begin, std::uint64_t end, std::uint32_t size,
               std::uint32_t share, std::uint32_t passages)
       : section_(&section), end_(end), size_(size), share_(share), passages_(passages), full_(size / packed_numbers) {
     if (end < begin || (end - begin) / sizeof(PostingBlock) < full_)
@@ -167,7 +167,7 @@ class PostingList {
     }
   }
 
-  const IndexSection* section_ = nullptr;
+  const CheckedFile::Section* section_ = nullptr;
   std::span<const std::byte> blocks_;
   std::uint64_t packed_ = 0, end_ = 0;  // bytes in the section: first full block, end of the list
   std::uint32_t size_ = 0, share_ = 0, passages_ = 0;

@@ -1,20 +1,17 @@
 #pragma once
 
 #include <espalier/backend/detail/index/corpus.hpp>
-#include <espalier/backend/detail/index/mapped_file.hpp>
+#include <espalier/backend/detail/index/held_bytes.hpp>
 #include <espalier/backend/detail/lexical/posting_codec.hpp>
 #include <espalier/backend/detail/lexical/term_table.hpp>
 #include <espalier/backend/lexical/analyzer.hpp>
-#include <espalier/core/error.hpp>
+#include <espalier/core/atomic_file.hpp>
 #include <espalier/core/hash.hpp>
+#include <espalier/core/passage.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,12 +32,11 @@ struct LexicalRun {
 /// Writes runs. Only one thread may use it. A passage is indexed as its title, a line end and its text.
 class LexicalRunWriter {
  public:
-  template <PassageCorpus C>
-  LexicalRun operator()(const C& corpus, std::size_t begin, std::size_t end, const Analyzer& analyzer) {
+  LexicalRun operator()(const AnyCorpus& corpus, std::size_t begin, std::size_t end, const Analyzer& analyzer) {
     LexicalRun run;
     Hasher hasher;
     for (std::size_t i = begin; i < end; ++i) {
-      const Passage& passage = corpus[i];
+      const Passage passage = corpus[i];
       hasher.add(passage.id()).add(passage.title()).add(passage.text());
       contents_.assign(passage.title()).append("\n").append(passage.text());
       analyzer(contents_, terms_);
@@ -147,41 +143,29 @@ class LexicalRunReader {
 class RunStore {
  public:
   /// Keeps runs in memory if the path is empty. Throws InputError that names the path.
-  explicit RunStore(std::string path) : path_(std::move(path)) {
-    if (path_.empty()) return;
-    file_ = std::fopen(path_.c_str(), "wb");
-    if (file_ == nullptr) fail();
-  }
-  RunStore(const RunStore&) = delete;
-  RunStore& operator=(const RunStore&) = delete;
-  ~RunStore() {
-    if (file_ != nullptr) std::fclose(file_);
-    if (!path_.empty()) std::remove(path_.c_str());
+  explicit RunStore(const std::string& path) {
+    if (!path.empty()) file_.emplace(path);
   }
 
   void resize(std::size_t runs) { runs_.resize(runs); }
   /// Stores run i. Only one thread at a time may call it.
   void put(std::size_t i, std::string bytes) {
     runs_[i].size = bytes.size();
-    if (path_.empty()) {
+    runs_[i].begin = end_;
+    end_ += bytes.size();
+    if (file_) {
+      file_->write(bytes);
+    } else {
       bytes.shrink_to_fit();
       runs_[i].bytes = std::move(bytes);
-    } else {
-      runs_[i].begin = end_;
-      end_ += bytes.size();
-      if (std::fwrite(bytes.data(), 1, bytes.size(), file_) != bytes.size()) fail();
     }
   }
   /// Readers of all runs in order, valid as long as the store. Call put() no more afterwards.
   std::vector<LexicalRunReader> readers() {
-    if (file_ != nullptr) {
-      if (std::fclose(std::exchange(file_, nullptr)) != 0) fail();
-      mapping_.emplace(path_);
-    }
+    if (file_) mapped_ = map_file(file_->written());
     std::vector<LexicalRunReader> readers;
     for (const Run& run : runs_)
-      readers.emplace_back(mapping_ ? mapping_->bytes().subspan(run.begin, run.size)
-                                    : std::as_bytes(std::span(run.bytes)));
+      readers.emplace_back(file_ ? mapped_.bytes.subspan(run.begin, run.size) : std::as_bytes(std::span(run.bytes)));
     return readers;
   }
 
@@ -190,13 +174,9 @@ class RunStore {
     std::string bytes;
     std::size_t begin = 0, size = 0;
   };
-  [[noreturn]] void fail() const {
-    throw InputError(path_, 0, "", std::string("cannot be written: ") + std::strerror(errno));
-  }
 
-  std::string path_;
-  std::FILE* file_ = nullptr;
-  std::optional<MappedFile> mapping_;
+  std::optional<espalier::detail::AtomicFile> file_;
+  HeldBytes mapped_;
   std::vector<Run> runs_;
   std::size_t end_ = 0;
 };
