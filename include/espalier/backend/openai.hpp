@@ -64,7 +64,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
         options_(std::move(options)),
         request_(options_.model, options_.chat, options_.extra_body, options_.stream, options_.thinking),
         key_(detail::read_api_key(options_.api_key_env, options_.api_key_file)),
-        server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server),
+        server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server, this->client()),
         fleet_(detail::fleet_of(options_)) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
   }
@@ -87,7 +87,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     return std::make_shared<const detail::HttpEndpoint>(fleet_, address, key_, options_.http);
   }
   bool prepared() override {
-    if (!server_.known(client())) return false;
+    if (!server_.known()) return false;
     if (!chat_) {
       chat_ = at("/chat/completions", "/api/chat");
       plain_ = at("/completions", "/api/generate");

@@ -26,25 +26,22 @@ namespace espalier::backend {
 
 namespace detail {
 
-/// The sender of a request. It is called from inside HttpClient::run_once.
-class HttpHandler {
+/// A request with all its attempts. It is told of them from inside HttpClient::run_once.
+class HttpExchange {
  public:
-  virtual ~HttpHandler() = default;
+  virtual ~HttpExchange() = default;
   /// An attempt begins.
-  virtual void attempt() = 0;
+  virtual void attempt() {}
   /// The body of a reply with a status of 2xx. Throws BackendError if the body is not usable (transport = try again).
-  virtual void reply(std::string& body) = 0;
+  virtual void reply(std::string& received) = 0;
   /// No attempt succeeded. This is the last call.
   virtual void failure(const BackendError& error) = 0;
-};
 
-/// A request with all its attempts.
-struct HttpExchange {
-  std::uint64_t id = 0;
   std::shared_ptr<const HttpEndpoint> endpoint;
-  std::string body;
-  std::unique_ptr<HttpHandler> handler;
-  std::uint64_t affinity = 0;
+  std::string body;            ///< "" = a GET. Then any status but 429, 502, 503 and 504 is an answer, not retried
+  std::uint64_t affinity = 0;  ///< equal ones prefer one server, 0 = none
+
+  std::uint64_t id = 0;                                 ///< from here on, the client's
   std::optional<HttpLoop::Clock::time_point> deadline;  ///< counted from the first attempt
   int attempts = 0;
   std::size_t moves = 0;                ///< additional attempts that do not count, because their server was down
@@ -68,24 +65,16 @@ class HttpClient {
     for (auto& [id, exchange] : exchanges_) stop(*exchange);
   }
 
-  /// Starts a request as soon as a server has room. Equal `affinity` (0 = none) prefers one server. Without a body it
-  /// is a GET, for which any status other than 429, 502, 503 and 504 is an answer and is not retried.
-  Id send(std::shared_ptr<const detail::HttpEndpoint> endpoint, std::string body,
-          std::unique_ptr<detail::HttpHandler> handler, std::uint64_t affinity = 0) {
-    auto exchange = std::make_unique<detail::HttpExchange>();
-    exchange->id = next_++;
-    exchange->endpoint = std::move(endpoint);
-    exchange->body = std::move(body);
-    exchange->handler = std::move(handler);
-    exchange->affinity = affinity;
-    if (const auto& watch = exchange->endpoint->options().watch) watch_ = watch;
+  /// Starts a request as soon as a server has room.
+  Id send(std::unique_ptr<detail::HttpExchange> exchange) {
     detail::HttpExchange& sent = *exchange;
+    sent.id = next_++;
+    if (const auto& watch = sent.endpoint->options().watch) watch_ = watch;
     exchanges_.emplace(sent.id, std::move(exchange));
     start(sent);
     return sent.id;
   }
-  /// Ends a request, whether under way or waiting for its next attempt, and closes its connection. Its handler is
-  /// destroyed.
+  /// Ends a request, whether under way or waiting for its next attempt, and closes its connection. It is destroyed.
   void cancel(Id id) {
     const auto node = exchanges_.extract(id);
     if (node.empty()) return;
@@ -141,7 +130,7 @@ class HttpClient {
     exchange.under_way->exchange = exchange.id;
     loop_.add(exchange.under_way->easy());
     exchange.number = fleet.begin(*server);
-    exchange.handler->attempt();
+    exchange.attempt();
   }
   /// Ends the attempt under way.
   void stop(detail::HttpExchange& exchange) {
@@ -177,7 +166,7 @@ class HttpClient {
     };
     try {
       if (const auto error = ended.error(code, json_)) throw *error;
-      exchange.handler->reply(ended.received());
+      exchange.reply(ended.received());
       judge(detail::Served::good, "");
       ++settled_;
     } catch (const BackendError& error) {
@@ -220,7 +209,7 @@ class HttpClient {
       if (more && wait < left) return std::max(wait, 1e-9);
       what += " (given up after attempt " + std::to_string(exchange.attempts) + ")";
     }
-    exchange.handler->failure(BackendError(what, error.kind()));
+    exchange.failure(BackendError(what, error.kind()));
     return std::nullopt;
   }
 

@@ -31,13 +31,13 @@ inline std::optional<backend::Server> server_at(const std::string& url, const Se
                                                 const std::function<void()>& turn) {
   if (const auto known = known_server(url, settings, folder)) return known;
   const backend::HttpOptions options = http_options(settings);
-  backend::HttpClient client;
+  const auto client = std::make_shared<backend::HttpClient>();
   auto fleet = std::make_shared<backend::detail::HttpFleet>(std::vector<backend::detail::Replica>{{url}}, options);
   const std::string key = backend::detail::read_api_key("OPENAI_API_KEY", settings.servers.api_key_file);
-  backend::detail::ServerDialect asked(std::nullopt, std::move(fleet), key, options, nullptr);
+  backend::detail::ServerDialect asked(std::nullopt, std::move(fleet), key, options, nullptr, client);
   try {
-    while (!asked.known(client)) {
-      client.run_once(std::chrono::milliseconds(50));
+    while (!asked.known()) {
+      client->run_once(std::chrono::milliseconds(50));
       turn();
     }
   } catch (const BackendError&) {

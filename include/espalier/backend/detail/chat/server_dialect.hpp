@@ -3,47 +3,55 @@
 #include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/detail/http/fleet.hpp>
 #include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/backend/detail/http/service.hpp>
 #include <espalier/backend/http/client.hpp>
 #include <espalier/core/error.hpp>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace espalier::backend::detail {
 
 /// The dialect of a server, or of several equal ones. It is declared, or found when it is first needed: by the owner of
 /// the server's models, or else by routes that only one kind has. A server that cannot be identified is Server::other.
-class ServerDialect {
+class ServerDialect final : public HttpService<std::size_t, Server> {
  public:
   /// `found` is called with the kind that was found. The questions have a fleet of their own, so they are not counted
   /// in any account.
   ServerDialect(std::optional<Server> declared, std::shared_ptr<HttpFleet> fleet, std::string api_key,
-                HttpOptions options, std::function<void(Server)> found)
-      : server_(declared),
+                HttpOptions options, std::function<void(Server)> found, std::shared_ptr<HttpClient> client)
+      : HttpService(std::move(client), options.max_in_flight),
+        server_(declared),
         fleet_(std::move(fleet)),
         key_(std::move(api_key)),
         options_(std::move(options)),
         found_(std::move(found)) {
     if (!server_ && Url(fleet_->replicas().front().url).host() == "api.openai.com") server_ = Server::openai;
   }
-  ServerDialect(const ServerDialect&) = delete;
-  ServerDialect& operator=(const ServerDialect&) = delete;
-  ~ServerDialect() {
-    if (under_way_) client_->cancel(*under_way_);
-  }
 
-  /// False while the server is being asked. Works while the client runs, which must outlive it. Throws BackendError if
-  /// the server could not be reached. A later call tries again.
-  bool known(HttpClient& client) {
-    if (failure_) throw BackendError(*std::exchange(failure_, std::nullopt));
-    client_ = &client;
-    if (!server_ && !under_way_) ask(0);
+  /// False while the server is being asked, which goes on while the client runs. Throws BackendError if the server
+  /// could not be reached. A later call tries again.
+  bool known() {
+    if (server_) return true;
+    if (!std::exchange(asking_, true)) submit(next_, next_);
+    for (const auto& reply : poll(std::chrono::milliseconds(0))) {
+      asking_ = false;
+      next_ = 0;
+      const Server found = reply.outcome.value();  // or its failure
+      next_ = reply.ticket + 1;
+      if (found == Server::other && next_ <= routes.size()) return known();
+      server_ = found;
+      if (found_) found_(found);
+    }
     return server_.has_value();
   }
   /// Call it only once known() is true.
@@ -60,50 +68,31 @@ class ServerDialect {
                                                    {"/api/version", "version", Server::ollama},
                                                    {"/version", "version", Server::vllm}}};
 
-  struct Question final : HttpHandler {
-    Question(ServerDialect& owner, std::size_t n) : dialect(owner), number(n) {}
-    void attempt() override {}
-    void reply(std::string& body) override {
-      const auto found = number == 0 ? dialect.owner(body) : dialect.given_away(body, routes[number - 1]);
-      dialect.answered(number, found);
-    }
-    void failure(const BackendError& error) override {
-      dialect.under_way_.reset();
-      if (error.kind() == BackendError::Kind::transport) dialect.failure_ = error;
-      else dialect.answered(number, std::nullopt);
-    }
-    ServerDialect& dialect;
-    std::size_t number;  ///< 0 = /models, i = routes[i - 1]
-  };
-
-  void ask(std::size_t number) {
+  /// Question 0 is for the models, question i for routes[i - 1].
+  std::shared_ptr<const HttpEndpoint> write(std::span<const std::size_t> question, std::string&) override {
     const auto target = [&](const Url& base) {
-      return number == 0 ? base.below("/models") : base.with_path(std::string(routes[number - 1].path));
+      return question[0] == 0 ? base.below("/models") : base.with_path(std::string(routes[question[0] - 1].path));
     };
-    auto endpoint = std::make_shared<const HttpEndpoint>(fleet_, target, key_, options_);
-    under_way_ = client_->send(std::move(endpoint), "", std::make_unique<Question>(*this, number));
+    return std::make_shared<const HttpEndpoint>(fleet_, target, key_, options_);
   }
-  void answered(std::size_t number, std::optional<Server> found) {
-    under_way_.reset();
-    if (!found && number < routes.size()) return ask(number + 1);
-    server_ = found.value_or(Server::other);
-    if (found_) found_(*server_);
-  }
-  std::optional<Server> given_away(std::string& body, const Route& route) {
-    simdjson::dom::element value;
+  std::vector<std::optional<Server>> read(std::span<const std::size_t> question, std::string& body) override {
+    simdjson::dom::element root, value;
     try {
-      if (!json_.read(body)[route.field].get(value)) return route.server;
-    } catch (const BackendError&) {  // a page for people, not JSON
+      root = json_.read(body);
+    } catch (const BackendError&) {
+      if (question[0] == 0) throw;
+      return {Server::other};  // a page for people
     }
-    return std::nullopt;
-  }
-  std::optional<Server> owner(std::string& body) {
+    if (question[0] > 0)
+      return {root[routes[question[0] - 1].field].get(value) ? Server::other : routes[question[0] - 1].server};
     std::string_view name;
-    if (json_.read(body)["data"].at(0)["owned_by"].get(name)) return std::nullopt;
-    for (const Dialect& dialect : dialects)
-      if (!dialect.owner.empty() && dialect.owner == name) return dialect.server;
-    return std::nullopt;
+    if (!root["data"].at(0)["owned_by"].get(name))
+      for (const Dialect& dialect : dialects)
+        if (!dialect.owner.empty() && dialect.owner == name) return {dialect.server};
+    return {Server::other};
   }
+  /// A refusal says nothing.
+  std::optional<Server> understood(const BackendError&) override { return Server::other; }
 
   std::optional<Server> server_;
   std::shared_ptr<HttpFleet> fleet_;
@@ -111,9 +100,8 @@ class ServerDialect {
   HttpOptions options_;
   std::function<void(Server)> found_;
   JsonReader json_;
-  HttpClient* client_ = nullptr;  ///< where the question is under way
-  std::optional<HttpClient::Id> under_way_;
-  std::optional<BackendError> failure_;
+  std::size_t next_ = 0;  ///< the next question
+  bool asking_ = false;
 };
 
 }  // namespace espalier::backend::detail

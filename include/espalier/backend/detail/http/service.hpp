@@ -67,7 +67,7 @@ class HttpService : public Service<In, Out> {
       : client_(client ? std::move(client) : std::make_shared<HttpClient>()),
         max_in_flight_(max_in_flight),
         batch_(batch) {}
-  [[nodiscard]] HttpClient& client() { return *client_; }
+  [[nodiscard]] const std::shared_ptr<HttpClient>& client() const { return client_; }
 
  private:
   /// False while the service asks its server for something it must know first. Throws BackendError if it cannot know,
@@ -93,20 +93,19 @@ class HttpService : public Service<In, Out> {
     bool alone;  ///< shares no message
   };
 
-  struct Message final : HttpHandler {
+  struct Message final : HttpExchange {
     explicit Message(HttpService& owner) : service(owner) {}
     void attempt() override {
-      ++attempts;
+      ++sent;
       ++service.accounts_.requests;
     }
-    void reply(std::string& body) override { service.deliver(*this, body); }
+    void reply(std::string& received) override { service.deliver(*this, received); }
     void failure(const BackendError& error) override { service.fail(*this, error); }
     [[nodiscard]] bool wanted() const {
       return std::any_of(tickets.begin(), tickets.end(), [](const auto& ticket) { return ticket.has_value(); });
     }
     HttpService& service;
-    HttpClient::Id id = 0;
-    std::uint32_t attempts = 0;
+    std::uint32_t sent = 0;                      ///< attempts, with those that do not count
     int damaged = 0;                             ///< number of replies with text that is not UTF-8
     std::vector<std::optional<Ticket>> tickets;  ///< empty = cancelled
     std::vector<In> requests;
@@ -129,19 +128,15 @@ class HttpService : public Service<In, Out> {
         waiting_.pop_front();
       } while (!alone && !waiting_.empty() && !waiting_.front().alone &&
                joins(message->requests, waiting_.front().request));
-      std::string body;
-      std::shared_ptr<const HttpEndpoint> endpoint;
       try {
-        endpoint = write(message->requests, body);
+        message->endpoint = write(message->requests, message->body);
       } catch (const BackendError&) {
         for (const auto& ticket : message->tickets) ready_.emplace_back(*ticket, std::current_exception());
         continue;
       }
       Message& sent = *message;
-      std::uint64_t affinity = 0;
-      if constexpr (requires { sent.requests.front().affinity(); }) affinity = sent.requests.front().affinity();
-      sent.id = client_->send(std::move(endpoint), std::move(body), std::move(message), affinity);
-      under_way_.emplace(sent.id, &sent);
+      if constexpr (requires { sent.requests.front().affinity(); }) sent.affinity = sent.requests.front().affinity();
+      under_way_.emplace(client_->send(std::move(message)), &sent);
     }
   }
   /// Text that is not UTF-8 was probably damaged on its way, so it is requested again. If it comes again and again, it
@@ -158,7 +153,7 @@ class HttpService : public Service<In, Out> {
     }
     under_way_.erase(message.id);
     if constexpr (requires(Out out) { out.attempts; })
-      if (!items.empty() && items.front()) items.front()->attempts = message.attempts;  // of the message, entered once
+      if (!items.empty() && items.front()) items.front()->attempts = message.sent;  // of the message, entered once
     for (std::size_t i = items.size(); i-- > 0;)  // missing items go back to the front of the line, in order
       if (!items[i]) put_back(message, i, false);
     for (std::size_t i = 0; i < items.size(); ++i)
