@@ -74,7 +74,7 @@ TEST_CASE("every sort of server gets its filters and penalties in full, by its o
   CHECK(sent(Server::llamacpp) == head + R"("max_tokens")" + rest + llama);
   const Sampling filtered{.temperature = 1, .top_k = 5, .min_p = 0.1};
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp, Server::ollama})
-    CHECK(chat_request(sort, filtered).body.find(R"("top_k":5,"min_p":0.1)") != std::string::npos);
+    CHECK(test::holds(chat_request(sort, filtered).body, R"("top_k":5,"min_p":0.1)"));
 }
 
 TEST_CASE("raw prompts go to plain completions, where OpenAI's limit keeps its old name") {
@@ -173,7 +173,7 @@ TEST_CASE("chunks are asked for where they tell usage at their end") {
     const auto got = test::exchange<OpenAi>(OpenAiOptions{.server = dialect.server, .stream = true}, "/v1",
                                             std::vector{Prompt("q")}, reply_of(dialect.server));
     CHECK(got.outcome().value().text == "a");  // also of a server that knows no chunks
-    CHECK(got.request.body.find(R"("stream":true)") != std::string::npos);
+    CHECK(test::holds(got.request.body, R"("stream":true)"));
   }
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("Ollama's replies are read: thoughts, stops that it took away, errors,
              .logprob);
   const auto missing = test::failure_of(outcome(R"({"error":"model 'm' not found"})", 404));
   CHECK(missing.kind == Kind::permanent);
-  CHECK(missing.message.find("/api/chat: HTTP 404: model 'm' not found") != std::string::npos);
+  CHECK(test::holds(missing.message, "/api/chat: HTTP 404: model 'm' not found"));
   for (const char* damaged : {R"({"error":"something broke"})", R"({"message":{"content":"half"},"done":false})",
                               R"({"message":{},"done":true})", R"({"response":5,"done":true})", "{}"})
     CHECK(test::failure_of(outcome(damaged)).kind == Kind::transport);
@@ -253,8 +253,7 @@ TEST_CASE("a usage beyond what the request allows is no usage, is said once, and
       CHECK(most.completion.prompt_tokens == 0);
       CHECK(most.completion.completion_tokens == 0);
       REQUIRE(most.said.size() == 1);
-      CHECK(most.said[0].find("9223372036854775807 completion tokens where the request allows 116") !=
-            std::string::npos);
+      CHECK(test::holds(most.said[0], "9223372036854775807 completion tokens where the request allows 116"));
       const Told more = told(sort, usage("50", "1000"), small, "", stream);
       CHECK(more.completion.prompt_tokens == 50);
       CHECK(more.completion.completion_tokens == 0);
@@ -304,29 +303,28 @@ TEST_CASE("a grammar goes into the field of each sort of server, and is refused 
     CHECK(got.outcome().value().text == "<a>b</a>");
     return got.request.body;
   };
-  const auto holds = [](const std::string& body, const std::string& field) { return body.find(field) != body.npos; };
-  CHECK(holds(sent(Server::vllm), R"("structured_outputs":{"grammar":)" + gbnf + "}"));
-  CHECK(holds(sent(Server::sglang), R"("ebnf":)" + gbnf));
-  for (const Server sort : {Server::llamacpp}) CHECK(holds(sent(sort), R"(,"grammar":)" + gbnf));
+  CHECK(test::holds(sent(Server::vllm), R"("structured_outputs":{"grammar":)" + gbnf + "}"));
+  CHECK(test::holds(sent(Server::sglang), R"("ebnf":)" + gbnf));
+  for (const Server sort : {Server::llamacpp}) CHECK(test::holds(sent(sort), R"(,"grammar":)" + gbnf));
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp})
-    CHECK(holds(sent(sort), R"("stop":["</a>"])"));
+    CHECK(test::holds(sent(sort), R"("stop":["</a>"])"));
   const std::string schema = Grammar(*asked->protocol, asked->protocol->purposes[0], 512).json_schema();
   const std::string openai = sent(Server::openai, chat_reply(R"({"reply":"<a>b</a>"})"));
-  CHECK(
-      holds(openai, R"("response_format":{"type":"json_schema","json_schema":{"name":"reply","strict":true,"schema":)" +
+  CHECK(test::holds(openai,
+                    R"("response_format":{"type":"json_schema","json_schema":{"name":"reply","strict":true,"schema":)" +
                         schema + "}}"));
   const std::string ollama = sent(Server::ollama, R"({"message":{"content":"{\"reply\": \"<a>b</a>\"}"},"done":true})");
-  CHECK(holds(ollama, R"("format":)" + schema));
-  for (const std::string& body : {openai, ollama}) CHECK(!holds(body, "\"stop\""));  // it would cut the object
+  CHECK(test::holds(ollama, R"("format":)" + schema));
+  for (const std::string& body : {openai, ollama}) CHECK(!test::holds(body, "\"stop\""));  // it would cut the object
   const std::string why = why_not(Server::other, asked);
-  CHECK(holds(why, "'other' cannot be asked for a grammar"));
-  CHECK(holds(why, "'server'"));
-  CHECK(
-      holds(why_not(Server::openai, constrained("")), "'openai' cannot be asked for a grammar: it takes one in chats"));
+  CHECK(test::holds(why, "'other' cannot be asked for a grammar"));
+  CHECK(test::holds(why, "'server'"));
+  CHECK(test::holds(why_not(Server::openai, constrained("")),
+                    "'openai' cannot be asked for a grammar: it takes one in chats"));
   PromptBody own = *asked;
   own.sampling.grammar = "root ::= \"yes\"";
-  CHECK(holds(why_not(Server::ollama, std::make_shared<const PromptBody>(own)),
-              "'ollama' cannot be asked for a grammar: it takes schemas"));
+  CHECK(test::holds(why_not(Server::ollama, std::make_shared<const PromptBody>(own)),
+                    "'ollama' cannot be asked for a grammar: it takes schemas"));
 }
 
 TEST_CASE("the object around a reply is taken away, and what is no such object stays as it is") {
@@ -385,20 +383,21 @@ TEST_CASE("log-probabilities are asked for where their meaning is known, and ref
   };
   for (const Server sort : {Server::vllm, Server::llamacpp}) {
     const Exchange got = exchange(sort, Prompt(chat(0.7), 0, 0), chat_reply("a"));
-    CHECK(got.request.body.find(R"("logprobs":true,"top_logprobs":1)") != std::string::npos);
+    CHECK(test::holds(got.request.body, R"("logprobs":true,"top_logprobs":1)"));
   }
-  CHECK(exchange(Server::vllm, Prompt(body({{"", "q"}}, {.logprobs = true}), 0, 0), chat_reply("a"))
-            .request.body.find(R"("logprobs":1})") != std::string::npos);
+  CHECK(test::holds(
+      exchange(Server::vllm, Prompt(body({{"", "q"}}, {.logprobs = true}), 0, 0), chat_reply("a")).request.body,
+      R"("logprobs":1})"));
   for (const Server sort : {Server::sglang, Server::openai}) {
     for (const double sound : {0.0, 1.0})
       CHECK(exchange(sort, Prompt(chat(sound), 0, 0), chat_reply("a")).outcome().ok());
     const std::string why = why_not(sort, chat(0.7));
-    CHECK(why.find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for logprobs") != std::string::npos);
-    CHECK(why.find("after temperature") != std::string::npos);
+    CHECK(test::holds(why, "'" + std::string(dialect_of(sort).name) + "' cannot be asked for logprobs"));
+    CHECK(test::holds(why, "after temperature"));
   }
   const std::string why = why_not(Server::other, chat(0));
-  CHECK(why.find("'other' cannot be asked for logprobs") != std::string::npos);
-  CHECK(why.find("'server'") != std::string::npos);
+  CHECK(test::holds(why, "'other' cannot be asked for logprobs"));
+  CHECK(test::holds(why, "'server'"));
 }
 
 TEST_CASE("log-probabilities are summed in both shapes; fewer than the tokens, or a missing one, leave none") {
@@ -464,16 +463,14 @@ TEST_CASE("a last message of the assistant's is continued, and is not part of th
   };
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp}) {
     const Exchange answer = got(sort, "ris");
-    CHECK(answer.request.body.find(R"("continue_final_message":true,"add_generation_prompt":false)") !=
-          std::string::npos);
+    CHECK(test::holds(answer.request.body, R"("continue_final_message":true,"add_generation_prompt":false)"));
     CHECK(answer.outcome().value().text == "ris</answer>");
   }
   CHECK(got(Server::llamacpp, "<answer>Paris").outcome().value().text == "ris</answer>");
   CHECK(got(Server::vllm, "<answer>Paris").outcome().value().text == "<answer>Paris</answer>");  // that is what it said
   for (const Server sort : {Server::other, Server::openai, Server::ollama})
-    CHECK(why_not(sort, begun)
-              .find("'" + std::string(dialect_of(sort).name) + "' cannot be asked for a continued message") !=
-          std::string::npos);
+    CHECK(test::holds(why_not(sort, begun),
+                      "'" + std::string(dialect_of(sort).name) + "' cannot be asked for a continued message"));
 }
 
 TEST_CASE("token ids are sent as they are, where a server takes them, and are part of the key") {
@@ -489,21 +486,21 @@ TEST_CASE("token ids are sent as they are, where a server takes them, and are pa
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp, Server::openai}) {
     const Received request = exchange(sort, Prompt(shared, 0, 0), reply).request;
     CHECK(request.path == "/v1/completions");
-    CHECK(request.body.find(R"("prompt":[1,15043,29871],)") != std::string::npos);
+    CHECK(test::holds(request.body, R"("prompt":[1,15043,29871],)"));
   }
   for (const Server sort : {Server::other, Server::ollama})
-    CHECK(why_not(sort, shared).find("a prompt of token ids") != std::string::npos);
+    CHECK(test::holds(why_not(sort, shared), "a prompt of token ids"));
 }
 
 TEST_CASE("what a server does not take is refused by name before anything is sent") {
   for (const Server sort : {Server::other, Server::openai}) {
-    CHECK(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .top_k = 5})).find("cannot be asked for top_k") !=
-          std::string::npos);
-    CHECK(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .min_p = 0.1})).find("cannot be asked for min_p") !=
-          std::string::npos);
+    CHECK(
+        test::holds(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .top_k = 5})), "cannot be asked for top_k"));
+    CHECK(test::holds(why_not(sort, body({{"user", "q"}}, {.temperature = 1, .min_p = 0.1})),
+                      "cannot be asked for min_p"));
   }
   const Sampling five{.stop = {"a", "b", "c", "d", "e"}};
-  CHECK(why_not(Server::openai, body({{"user", "q"}}, five)).find("at most 4 stop strings") != std::string::npos);
+  CHECK(test::holds(why_not(Server::openai, body({{"user", "q"}}, five)), "at most 4 stop strings"));
   CHECK(exchange(Server::vllm, Prompt(body({{"user", "q"}}, five), 0, 0), chat_reply("a")).outcome().ok());
 }
 
@@ -616,7 +613,7 @@ TEST_CASE("where a server cannot be reached its requests fail, and those that co
     const auto failure = test::failure_of(outcome);
     CHECK(failure.kind == Kind::transport);
     CHECK(failure.message.find("GET http://127.0.0.1:") == 0);
-    CHECK(failure.message.find("/v1/models: HTTP 503 (given up after attempt 2)") != std::string::npos);
+    CHECK(test::holds(failure.message, "/v1/models: HTTP 503 (given up after attempt 2)"));
   }
   CHECK(server.received().size() == 2);
   up = true;
@@ -707,10 +704,9 @@ TEST_CASE("thinking is asked for by each server's own field, or refused by name"
     CHECK(refused.request.path == "");
     return test::failure_of(refused.outcome()).message;
   };
-  CHECK(why(Server::ollama, "200").find("'ollama' cannot be asked for a number of thinking tokens") !=
-        std::string::npos);
-  CHECK(why(Server::openai, "200").find("a number of thinking tokens") != std::string::npos);
-  CHECK(why(Server::other, "on").find("'extra_body'") != std::string::npos);
+  CHECK(test::holds(why(Server::ollama, "200"), "'ollama' cannot be asked for a number of thinking tokens"));
+  CHECK(test::holds(why(Server::openai, "200"), "a number of thinking tokens"));
+  CHECK(test::holds(why(Server::other, "on"), "'extra_body'"));
   for (const char* bad : {"yes", "0", "-1", "12a", " 5", "99999999999999"})
     CHECK_THROWS_AS(OpenAi(OpenAiOptions{.model = "m", .thinking = bad}), std::invalid_argument);
   CHECK_THROWS_WITH_AS(OpenAi(OpenAiOptions{.model = "m", .chat = false, .thinking = "on"}),
@@ -769,22 +765,22 @@ TEST_CASE("tags are asked for as tools, one function each, where the server has 
   const std::string tools = R"("tools":[)" + one + "," + other + "]";
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp, Server::openai}) {
     const std::string sent = exchange(sort, calling(), calls_reply("")).request.body;
-    CHECK(sent.find(tools) != std::string::npos);
-    CHECK(sent.find(R"("tool_choice":"required","parallel_tool_calls":false)") != std::string::npos);
+    CHECK(test::holds(sent, tools));
+    CHECK(test::holds(sent, R"("tool_choice":"required","parallel_tool_calls":false)"));
     const std::string free = exchange(sort, calling({"thought", "answer"}), calls_reply("")).request.body;
-    CHECK(free.find(R"("tools":[)" + other + R"(])") != std::string::npos);
-    CHECK(free.find(R"("tool_choice":"auto")") != std::string::npos);  // a whole reply needs no call
+    CHECK(test::holds(free, R"("tools":[)" + other + R"(])"));
+    CHECK(test::holds(free, R"("tool_choice":"auto")"));  // a whole reply needs no call
   }
   const std::string ollama =
       exchange(Server::ollama, calling(), R"({"message":{"content":""},"done":true})").request.body;
-  CHECK(ollama.find(tools) != std::string::npos);
-  CHECK(ollama.find("tool_choice") == std::string::npos);
-  CHECK(exchange(Server::vllm, calling({}), chat_reply("a")).request.body.find("tool") == std::string::npos);
+  CHECK(test::holds(ollama, tools));
+  CHECK(!test::holds(ollama, "tool_choice"));
+  CHECK(!test::holds(exchange(Server::vllm, calling({}), chat_reply("a")).request.body, "tool"));
   for (const Server sort : {Server::other})
-    CHECK(why_not(sort, calling().shared_body()).find("cannot be asked for calls of tools") != std::string::npos);
+    CHECK(test::holds(why_not(sort, calling().shared_body()), "cannot be asked for calls of tools"));
   const auto plain = test::exchange<OpenAi>(OpenAiOptions{.chat = false, .server = Server::vllm}, "/v1",
                                             std::vector{calling()}, chat_reply("a"));
-  CHECK(test::failure_of(plain.outcome()).message.find("plain texts have none") != std::string::npos);
+  CHECK(test::holds(test::failure_of(plain.outcome()).message, "plain texts have none"));
   CHECK(calling().key() != Prompt("q").key());
 }
 
@@ -811,7 +807,7 @@ TEST_CASE("calls of tools are read as the marks of their tags; a damaged one is 
     CHECK(whole(one + "," + good).damaged);
     CHECK(whole(good + "," + one).damaged);
   }
-  CHECK(whole(damaged[0]).text.find("<search>y</search> Finish(z) cut") != std::string::npos);  // as it came
+  CHECK(test::holds(whole(damaged[0]).text, "<search>y</search> Finish(z) cut"));  // as it came
   CHECK(text("7") == "");
   const std::string ollama = R"({"message":{"content":"","tool_calls":[)" + call("search", R"({"query":"x"})") +
                              R"(]},"done":true,"done_reason":"stop"})";

@@ -30,6 +30,8 @@ Options served_at(const std::string& url, Options options = {}) {
   return options;
 }
 
+inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 /// Asks for everything at once and returns the outcomes in order.
 template <class In, class Out>
 std::vector<Outcome<Out>> ask(Service<In, Out>& service, const std::vector<In>& requests) {
