@@ -6,6 +6,8 @@
 #include <espalier/core/seed.hpp>
 #ifdef ESPALIER_HAS_FAISS
 #include <espalier/backend/faiss.hpp>
+
+#include <faiss/index_factory.h>
 #endif
 
 #include <Eigen/Core>
@@ -131,10 +133,11 @@ int main() {
   omp_set_num_threads(1);
   const Vectors fewer = clustered(20000, 1);  // a graph takes its time to build
   for (const char* factory : {"Flat", "HNSW16", "IVF128,Flat", "IVF128,SQ8"}) {
-    backend::FaissOptions options;
-    options.factory = factory;
     const std::string file = std::string("bench_dense.") + std::to_string(std::time(nullptr)) + ".faiss";
-    const std::unique_ptr<faiss::Index> peer = backend::FaissIndex::build(fewer, options);
+    const std::unique_ptr<faiss::Index> peer(
+        faiss::index_factory(static_cast<int>(dimension), factory, faiss::METRIC_INNER_PRODUCT));
+    peer->train(static_cast<std::int64_t>(fewer.rows()), fewer.values().data());
+    peer->add(static_cast<std::int64_t>(fewer.rows()), fewer.values().data());
     faiss::write_index(peer.get(), file.c_str());
     const auto front = backend::FaissIndex::load(file);
     std::filesystem::remove(file);

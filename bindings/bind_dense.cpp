@@ -51,62 +51,37 @@ RetrieverPart::Open shares(std::shared_ptr<Retriever> retriever) {
 
 void bind_dense(py::module_& m) {
   py::class_<Dense, RetrieverPart, std::shared_ptr<Dense>> dense(m, "Dense", "Exact search over embeddings.");
-  py::class_<Faiss, RetrieverPart, std::shared_ptr<Faiss>> faiss(
-      m, "Faiss", "Search by an index of faiss that was read from a file or is built from a factory string.");
+  py::class_<Faiss, RetrieverPart, std::shared_ptr<Faiss>> faiss(m, "Faiss",
+                                                                 "Search by an index of faiss, read from a file.");
 #ifdef ESPALIER_HAS_EIGEN
-  dense.def(
-      py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
-                  const std::string& file, const std::string& metric, std::size_t threads) -> Dense {
-        using Index = backend::VectorRetriever<backend::DenseIndex>;
-        const backend::DenseIndex::Options options{backend::detail::metric_named(metric), threads};
-        auto encode = make_encoder(encoder, Opened::each_batch);
-        if (!file.empty())
-          return Dense(shares(std::make_shared<Index>(
-              std::move(passages), backend::DenseIndex(backend::DenseFile(file), threads), std::move(encode))));
-        return Dense(shares(vectors.is_none()
-                                ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
-                                : std::make_shared<Index>(std::move(passages),
-                                                          backend::DenseIndex(make_vectors(vectors), options),
-                                                          std::move(encode))));
-      }),
-      py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(), py::arg("file") = "",
-      py::arg("metric") = "inner_product", py::arg("threads") = 1,
-      "`vectors`, one row per passage, or a `file` of write_vectors(), which says the metric itself. Without either, "
-      "the encoder encodes the passages too.");
+  dense.def(py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
+                        const std::string& metric, std::size_t threads) -> Dense {
+              using Index = backend::VectorRetriever<backend::DenseIndex>;
+              const backend::DenseIndex::Options options{backend::detail::metric_named(metric), threads};
+              auto encode = make_encoder(encoder, Opened::each_batch);
+              return Dense(shares(vectors.is_none()
+                                      ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
+                                      : std::make_shared<Index>(std::move(passages),
+                                                                backend::DenseIndex(make_vectors(vectors), options),
+                                                                std::move(encode))));
+            }),
+            py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(),
+            py::arg("metric") = "inner_product", py::arg("threads") = 1,
+            "`vectors`: one row per passage. Without them the encoder encodes the passages too.");
 #else
   dense.def(left_out<Dense>("exact dense search", "libeigen3-dev"));
 #endif
-  m.def(
-      "write_vectors",
-      [](const std::string& file, const std::vector<Passage>& passages, const py::object& encoder,
-         const std::string& metric, const std::string& vectors, std::size_t batch,
-         const std::function<void(std::size_t)>& progress) {
-        backend::DenseFile::write(file, passages, make_encoder(encoder, Opened::once),
-                                  fingerprint_of(encoder).value_or(Hash()), backend::detail::metric_named(metric),
-                                  backend::detail::precision_named(vectors), batch, [&](std::size_t rows) {
-                                    if (progress && (rows % batch == 0 || rows == passages.size())) progress(rows);
-                                  });
-      },
-      py::arg("file"), py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("metric") = "inner_product",
-      py::arg("vectors") = "float32", py::arg("batch") = 256, py::arg("progress") = py::none(),
-      "Encodes the passages into a file that Dense maps into memory; `vectors`, float32 or float16, says how it keeps "
-      "them. `progress` is called with the number done.");
 #ifdef ESPALIER_HAS_FAISS
   faiss.def(
-      py::init([](std::vector<Passage> passages, const py::object& encoder, const std::string& file,
-                  const std::string& factory, const std::string& metric, std::size_t nprobe, std::size_t ef_search,
-                  std::size_t threads) -> Faiss {
+      py::init([](std::vector<Passage> passages, const py::object& encoder, const std::string& file, std::size_t nprobe,
+                  std::size_t ef_search, std::size_t threads) -> Faiss {
         using Index = backend::VectorRetriever<backend::FaissIndex>;
-        const backend::FaissOptions options{factory, backend::detail::metric_named(metric), nprobe, ef_search, threads};
         auto encode = make_encoder(encoder, Opened::each_batch);
-        return Faiss(shares(file.empty()
-                                ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
-                                : std::make_shared<Index>(std::move(passages), backend::FaissIndex::load(file, options),
-                                                          std::move(encode))));
+        return Faiss(shares(std::make_shared<Index>(
+            std::move(passages), backend::FaissIndex::load(file, {nprobe, ef_search, threads}), std::move(encode))));
       }),
-      py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file") = "", py::arg("factory") = "Flat",
-      py::arg("metric") = "inner_product", py::arg("nprobe") = 0, py::arg("ef_search") = 0, py::arg("threads") = 1,
-      "With `file` the index is read, row i being passage i.");
+      py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file"), py::arg("nprobe") = 0,
+      py::arg("ef_search") = 0, py::arg("threads") = 1, "Row i of the index in `file` is passage i.");
 #else
   faiss.def(left_out<Faiss>("faiss retrieval", "libfaiss-dev and libopenblas-dev"));
 #endif

@@ -53,19 +53,14 @@ run::IndexProgress index_hook(const py::object& progress) {
 
 /// The encoding of an index, None = no vectors.
 std::optional<run::IndexOptions::Encoding> encoding_of(const py::object& encoder, std::string name,
-                                                       const std::string& metric, const std::string& vectors,
-                                                       const std::string& journal) {
+                                                       const std::string& metric, const std::string& journal) {
   if (encoder.is_none()) return std::nullopt;
   if (name.empty()) name = py::str(py::getattr(encoder, "model", py::str("")));
   const auto fingerprint = fingerprint_of(encoder);
   const Hash key = fingerprint.value_or(Hasher().add(std::string_view("encoder")).add(name).finish());
   return run::IndexOptions::Encoding{
-      journal.empty() ? make_encoder(encoder, Opened::once) : make_encoder(encoder, journal, key, name),
-      name,
-      py::str(py::getattr(encoder, "profile", py::str("none"))),
-      fingerprint,
-      backend::detail::metric_named(metric),
-      backend::detail::precision_named(vectors)};
+      journal.empty() ? make_encoder(encoder, Opened::once) : make_encoder(encoder, journal, key, name), name,
+      py::str(py::getattr(encoder, "profile", py::str("none"))), fingerprint, backend::detail::metric_named(metric)};
 }
 
 /// The vectors of an index as a retriever. `encoder` encodes the queries.
@@ -114,19 +109,18 @@ void bind_folder(py::module_& m) {
       "build_index",
       [](const std::filesystem::path& corpus, const std::filesystem::path& out, const std::string& analyzer, double k1,
          double b, unsigned threads, bool overwrite, const py::object& encoder, const std::string& encoder_name,
-         const std::string& metric, const std::string& vectors, const std::string& journal,
-         const py::object& progress) {
+         const std::string& metric, const std::string& journal, const py::object& progress) {
         const run::IndexProgress hook = index_hook(progress);
-        const run::IndexOptions options{
-            corpus.string(), out.string(), {k1, b, analyzer},
-            threads,         overwrite,    encoding_of(encoder, encoder_name, metric, vectors, journal)};
+        const run::IndexOptions options{corpus.string(),   out.string(),
+                                        {k1, b, analyzer}, threads,
+                                        overwrite,         encoding_of(encoder, encoder_name, metric, journal)};
         const py::gil_scoped_release unlock;
         run::build_index(options, hook);
       },
       py::arg("corpus"), py::arg("out"), py::kw_only(), py::arg("analyzer") = lexical.analyzer,
       py::arg("k1") = lexical.k1, py::arg("b") = lexical.b, py::arg("threads") = 0, py::arg("overwrite") = false,
       py::arg("encoder") = py::none(), py::arg("encoder_name") = "", py::arg("metric") = "inner_product",
-      py::arg("vectors") = "float32", py::arg("journal") = "", py::arg("progress") = py::none(),
+      py::arg("journal") = "", py::arg("progress") = py::none(),
       "With an encoder, a function or HttpEncoder, the index has vectors for Index.dense; a function needs an "
       "encoder_name. What is "
       "in the journal, a file, under the encoder's fingerprint (a function's: its encoder_name) is not encoded again. "

@@ -104,8 +104,8 @@ void bind_ranking(py::module_& m) {
       .def(py::init(&make_reranked), py::arg("retriever"), py::arg("reranker"), py::kw_only(), py::arg("depth") = 50,
            "The best `depth` are reranked, the best of them returned.");
 
-  py::class_<HttpReranker, RerankerPart, std::shared_ptr<HttpReranker>> reranker(
-      m, "HttpReranker", "A cross-encoder behind /rerank or /score.");
+  py::class_<HttpReranker, RerankerPart, std::shared_ptr<HttpReranker>> reranker(m, "HttpReranker",
+                                                                                 "A cross-encoder behind /rerank.");
 #ifdef ESPALIER_HAS_CURL
   reranker.def(
       py::init([](std::string url, std::string model, std::string revision, std::string api_key_env,
@@ -126,8 +126,7 @@ void bind_ranking(py::module_& m) {
       }),
       py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "",
       py::arg("api_key_env") = "OPENAI_API_KEY", py::arg("api_key_file") = "", py::arg("in_flight") = 64,
-      py::arg("timeout") = 300.0, py::arg("deadline") = 600.0, py::arg("attempts") = 0,
-      "The path of `url` says which protocol the server speaks.");
+      py::arg("timeout") = 300.0, py::arg("deadline") = 600.0, py::arg("attempts") = 0);
 #else
   reranker.def(left_out<HttpReranker>("the client for rerankers", "libcurl4-openssl-dev and libsimdjson-dev"));
 #endif

@@ -44,7 +44,6 @@ from ._core import (
     build_info,
     dpo_pairs,
     sft_rows,
-    write_vectors,
 )
 from .datasets import read_questions
 from .io.files import write_jsonl
@@ -116,6 +115,5 @@ __all__ = [
     "run",
     "sft_rows",
     "write_jsonl",
-    "write_vectors",
     "write_world",
 ]

@@ -190,21 +190,9 @@ class Dense(Retriever):
         encoder: EncoderLike,
         *,
         vectors: Any = ...,
-        file: str = ...,
         metric: str = ...,
         threads: int = ...,
     ) -> None: ...
-
-def write_vectors(
-    file: str,
-    passages: Sequence[Passage],
-    encoder: EncoderLike,
-    *,
-    metric: str = ...,
-    vectors: str = ...,
-    batch: int = ...,
-    progress: Callable[[int], object] | None = ...,
-) -> None: ...
 
 class Faiss(Retriever):
     def __init__(
@@ -212,9 +200,7 @@ class Faiss(Retriever):
         passages: Sequence[Passage],
         encoder: EncoderLike,
         *,
-        file: str = ...,
-        factory: str = ...,
-        metric: str = ...,
+        file: str,
         nprobe: int = ...,
         ef_search: int = ...,
         threads: int = ...,
@@ -531,7 +517,6 @@ def build_index(
     encoder: EncoderLike | None = ...,
     encoder_name: str = ...,
     metric: str = ...,
-    vectors: str = ...,
     journal: str = ...,
     progress: Callable[[str, int, int], object] | None = ...,
 ) -> None: ...

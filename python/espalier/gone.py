@@ -38,7 +38,9 @@ OPTIONS = {
     "workers": "Ray does as many shards at once as it has processors",
     "speculate": "many questions in flight fill the slots of a server already",
     "delta": "it was the error rate of curtail=kl_lucb. curtail=exact and halving are there",
-    "label_token_ids": "a cross-encoder behind /rerank or /score",
+    "vectors": "vectors are kept as 32-bit numbers; faiss has other forms: --retriever faiss:INDEX",
+    "factory": "faiss builds an index, `espalier.Faiss(passages, encoder, file=INDEX)` searches it",
+    "label_token_ids": "a cross-encoder behind /rerank",
     "split": "rows of rl.verl say train",
     "verbosity": "the simulated model says only what a step is about",
     "contact": "a server that has not replied for a twentieth of --deadline (`deadline`) is named",
@@ -61,6 +63,7 @@ OPTIONS = {
 }
 """Options of the command line, settings, options of `--set` and keywords, by Python's name."""
 NAMES = {
+    "espalier.write_vectors": "`espalier.build_index(…, encoder=…)` keeps the vectors of a corpus",
     "espalier.improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
     "espalier.adapters.Bm25sRetriever": "a function of a list of queries that returns lists of passages",
     "espalier.adapters.SentenceEncoder": "a function of a list of requests that returns a matrix (docs/adapters.md)",

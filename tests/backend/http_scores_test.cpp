@@ -42,13 +42,6 @@ TEST_CASE("rerankers are asked and read in each server's shape") {
                  R"([{"score":9,"document":"c","index":2},{"score":0.25,"index":0},{"score":-3,"index":1}])")
             .outcome()
             .value() == expected);  // SGLang
-  const auto [sent, scores] =
-      reranked("/v1/score", R"({"data":[{"index":0,"score":0.25},{"index":1,"score":-3},{"index":2,"score":9}]})");
-  CHECK(scores[0].value() == expected);
-  CHECK(sent.body == R"({"model":"m","query":"q","items":["a","b","c"],"text_1":"q","text_2":["a","b","c"]})");
-  CHECK(reranked("/v1/score", R"({"scores":[[0.25],[-3],[9]],"model":"m","usage":null,"object":"scoring"})")
-            .outcome()
-            .value() == expected);  // SGLang
 }
 
 TEST_CASE("anything but one score for each text is damage") {
@@ -60,7 +53,7 @@ TEST_CASE("anything but one score for each text is damage") {
     CHECK(test::failure_of(reranked("/rerank", body).outcome()).kind == Kind::transport);
     CHECK(!reranked("/rerank", body).outcome().ok());
   }
-  CHECK_THROWS_WITH_AS(HttpReranker({.url = "http://a/other", .model = "m"}), doctest::Contains("/rerank or /score"),
+  CHECK_THROWS_WITH_AS(HttpReranker({.url = "http://a/other", .model = "m"}), doctest::Contains("ends in /rerank"),
                        std::invalid_argument);
   CHECK_THROWS_AS(HttpReranker({.model = ""}), std::invalid_argument);
 }

@@ -194,13 +194,16 @@ def test_a_search_that_looks_up_says_that_it_needs_a_retriever(world, simulated)
         esp.run(SEARCHES[0], world.questions, model=simulated)
 
 
-def test_faiss_finds_the_nearest_rows():
-    numpy = pytest.importorskip("numpy")
+def test_faiss_finds_the_nearest_rows(tmp_path: Path):
+    numpy, faiss = pytest.importorskip("numpy"), pytest.importorskip("faiss")
     if esp.doctor.build_info()["parts"]["faiss"] is not None:
         pytest.skip("built without faiss")
     passages = [esp.Passage(f"p{i}", f"title {i}", "text") for i in range(4)]
     vectors, asked = numpy.eye(4, dtype="float32"), numpy.array([[0.1, 0.2, 0.9, 0.3]])
-    [hits] = esp.Faiss(passages, lambda requests: vectors if len(requests) == 4 else asked)([esp.Query("?", 2)])
+    flat = faiss.IndexFlatIP(4)
+    flat.add(vectors)
+    faiss.write_index(flat, str(tmp_path / "index"))
+    [hits] = esp.Faiss(passages, lambda requests: asked, file=str(tmp_path / "index"))([esp.Query("?", 2)])
     assert [hit.id for hit in hits] == ["p2", "p3"] and hits[0].score == pytest.approx(0.9)
 
 

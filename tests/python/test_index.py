@@ -171,26 +171,11 @@ def test_vectors_of_an_index_are_searched_by_the_encoder_that_made_them(files: P
         assert answers[0] != answers[1]  # the vectors are an input of the one, not of the other
 
 
-def test_another_file_of_vectors_under_the_same_name_is_refused(files: Path, world: esp.World, tmp_path: Path):
-    vectors = tmp_path / "vectors"
-    with embeddings_server() as server:
-        run = ["answer", "--questions", files / "questions.jsonl", "--corpus", files / "corpus.jsonl", "--limit", "2"]
-        run += ["--retriever", f"dense:{vectors}", *encoded(server.url), "--out", tmp_path / "out"]
-        esp.write_vectors(str(vectors), world.passages, esp.HttpEncoder(server.url, "letters", profile="e5"))
-        good(*run)
-        good(*run)
-        esp.write_vectors(
-            str(vectors), world.passages, lambda requests: [row[::-1] for row in letters([r.text for r in requests])]
-        )
-        done = espalier(*run)
-    assert done.returncode == 2 and "another inputs.retriever" in done.stderr
-
-
-def test_a_file_of_vectors_is_encoded_over_one_connection(world: esp.World, tmp_path: Path):
+def test_passages_are_encoded_over_one_connection(files: Path, tmp_path: Path):
     with embeddings_server() as server:
         encoder = esp.HttpEncoder(server.url, "letters", in_flight=1)
-        esp.write_vectors(str(tmp_path / "vectors"), world.passages[:7], encoder, batch=2)
-    assert [len(request["input"]) for request in server.requests] == [2, 2, 2, 1]
+        esp.build_index(files / "corpus.jsonl", tmp_path / "index", encoder=encoder)
+    assert sum(len(request["input"]) for request in server.requests) == 300
     assert len(server.callers) == 1
 
 
@@ -208,7 +193,7 @@ def test_an_index_gets_vectors_from_a_function(files: Path, world: esp.World, tm
     def encoder(requests: list[esp.parts.EncodeRequest]) -> list[list[float]]:
         return letters([request.text for request in requests])
 
-    build = {"encoder": encoder, "metric": "l2", "vectors": "float16"}
+    build = {"encoder": encoder, "metric": "l2"}
     with pytest.raises(ValueError, match="encoder_name"):
         esp.build_index(files / "corpus.jsonl", tmp_path / "index", **build)
     told: list[tuple[str, int, int]] = []
@@ -216,10 +201,10 @@ def test_an_index_gets_vectors_from_a_function(files: Path, world: esp.World, tm
     esp.build_index(files / "corpus.jsonl", tmp_path / "index", encoder_name="letters", **build, **progress)
     assert ("vectors", 300, 300) in told
     said = json.loads(esp.Index(tmp_path / "index").description)["dense"]
-    assert said["vectors"] == "float16" and said["metric"] == "l2" and said["fingerprint"] is None
+    assert said["metric"] == "l2" and said["fingerprint"] is None
     dense, memory = esp.Index(tmp_path / "index").dense(encoder), esp.Dense(world.passages, encoder, metric="l2")
     queries = [esp.Query(question.text, 7) for question in world.questions]
-    assert dense(queries) == memory(queries)  # whole numbers below 2048 are the same in 16 bits
+    assert dense(queries) == memory(queries)
 
     def fails(requests: list[esp.parts.EncodeRequest]) -> list[list[float]]:
         raise esp.errors.BackendError("no encoder today")

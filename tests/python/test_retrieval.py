@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import espalier as esp
@@ -39,18 +38,6 @@ def test_dense_scores_are_inner_products() -> None:
     assert [(p.id, p.score) for p in found] == [("c", 4.0)]  # one g in "highest", none elsewhere
     nearest = esp.Dense(PASSAGES, letters, metric="l2")([esp.Query("Rome\ncapital of Italy", 1)])[0]
     assert [(p.id, p.score) for p in nearest] == [("b", 0.0)]
-
-
-@pytest.mark.parametrize("metric", ["inner_product", "cosine", "l2"])
-def test_vectors_in_a_file_are_searched_as_in_memory(tmp_path: Path, metric: str) -> None:
-    done: list[int] = []
-    file = str(tmp_path / "vectors")
-    esp.write_vectors(file, PASSAGES, letters, metric=metric, batch=2, progress=done.append)
-    assert done == [2, 3]
-    queries = [esp.Query(text, 3) for text in ("capital", "mountain", "x")]
-    assert esp.Dense(PASSAGES, letters, file=file)(queries) == esp.Dense(PASSAGES, letters, metric=metric)(queries)
-    with pytest.raises(ValueError, match="2 passages"):
-        esp.Dense(PASSAGES[:2], letters, file=file)
 
 
 def test_hybrid_sums_reciprocal_ranks() -> None:

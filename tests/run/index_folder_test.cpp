@@ -55,7 +55,6 @@ TEST_CASE("an index folder answers as BM25 in memory does") {
   const auto passages = output::read_passages(folder / "corpus.jsonl");
   REQUIRE(index.corpus().size() == 3);
   for (std::size_t i = 0; i < 3; ++i) CHECK(index.corpus()[i] == passages[i]);
-  CHECK(index.corpus().find("b") == 1);
   CHECK(index.lexical().k1 == 0.9);
   CHECK(index.lexical().b == 0.4);
   CHECK(index.lexical().analyzer == "english-lucene");
@@ -76,16 +75,13 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
     return embeddings;
   };
   test::write_bytes(folder / "corpus.jsonl", corpus_lines);
-  run::IndexOptions::Encoding encoding{lengths,    "lengths",           "none",
-                                       Hash{1, 2}, backend::Metric::l2, backend::Precision::float16};
+  run::IndexOptions::Encoding encoding{lengths, "lengths", "none", Hash{1, 2}, backend::Metric::l2};
   build_index({.corpus = folder / "corpus.jsonl", .out = folder / "index", .lexical = {}, .encoding = encoding});
   const IndexFolder index(folder / "index");
   index.verify();
-  CHECK(index.dense().encoder() == Hash{1, 2});
   CHECK(index.dense().metric() == backend::Metric::l2);
-  std::vector<float> room;
-  CHECK(index.dense().read(2, 1, room)[0] == 11);           // "Loom\nweaves"
-  CHECK(index.dense().read(2, 1, room)[1] == 0x1.998p-4F);  // 0.1 in 16 bits
+  CHECK(index.dense().read(2, 1)[0] == 11);  // "Loom\nweaves"
+  CHECK(index.dense().read(2, 1)[1] == 0.1F);
   CHECK_NOTHROW(index.check_encoder("lengths", Hash{1, 2}));
   CHECK_NOTHROW(index.check_encoder("", std::nullopt));
   CHECK_NOTHROW(index.check_encoder("lengths", std::nullopt));
@@ -96,14 +92,14 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
   CHECK(run::detail::describe(index).find(R"("dense":{"encoder":"lengths")") != std::string::npos);
 
   encoding.encoder = [](std::span<const EncodeRequest> texts) {
-    return std::vector<Embedding>(texts.size(), {0, 7e4F});
+    return std::vector<Embedding>(texts.size(), {0, 7e30F});
   };
   const run::IndexOptions again{.corpus = folder / "corpus.jsonl",
                                 .out = folder / "index",
                                 .lexical = {},
                                 .overwrite = true,
                                 .encoding = encoding};
-  CHECK(refusal([&] { build_index(again); }) == "row 0: an embedding holds 70000.000000, float16 no more than 65504");
+  CHECK(refusal([&] { build_index(again); }) == "an embedding holds a number that is not finite or too large");
   CHECK_THROWS_AS(IndexFolder{folder / "index"}, InputError);
   build_index({folder / "corpus.jsonl", folder / "index", {}});
   CHECK_THROWS_AS((void)IndexFolder(folder / "index").dense(), std::invalid_argument);

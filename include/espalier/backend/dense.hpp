@@ -133,12 +133,11 @@ class DenseIndex {
     detail::parallel_for(blocks, workers, [&](std::size_t block, std::size_t worker) {
       scan(asked, block * row_block, std::min(row_block, rows() - block * row_block), found[worker]);
     });
-    std::vector<float> room;
     for (std::size_t q = 0; q < queries.size(); ++q) {
       for (std::size_t worker = 1; worker < workers; ++worker) found[0][q].merge(found[worker][q]);
       const float* query = asked.row(index(q)).data();
       results.push_back(found[0][q].best([&](std::uint32_t row) {
-        const float* values = vectors_.read(row, 1, room).data();
+        const float* values = vectors_.read(row, 1).data();
         return l2 ? -detail::exact_square_distance(query, values, dimension())
                   : detail::exact_dot(query, values, dimension());
       }));
@@ -147,8 +146,7 @@ class DenseIndex {
 
   /// Offers `count` rows from row `first` on to each query's candidates.
   void scan(const Matrix& asked, std::size_t first, std::size_t count, std::vector<detail::Candidates>& found) const {
-    std::vector<float> room;
-    const Rows block(vectors_.read(first, count, room).data(), index(count), index(dimension()));
+    const Rows block(vectors_.read(first, count).data(), index(count), index(dimension()));
     Matrix scores = asked * block.transpose();
     if (vectors_.metric() == Metric::l2) scores = (2 * scores).rowwise() - block.rowwise().squaredNorm().transpose();
     for (std::size_t q = 0; q < found.size(); ++q)

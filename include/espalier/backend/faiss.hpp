@@ -14,11 +14,9 @@
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/impl/FaissException.h>
 #include <faiss/impl/HNSW.h>  // brings OpenMP's declarations
-#include <faiss/index_factory.h>
 #include <faiss/index_io.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -35,11 +33,9 @@
 namespace espalier::backend {
 
 struct FaissOptions {
-  std::string factory = "Flat";           ///< "Flat", "HNSW32", "IVF256,Flat" ..., not used by load()
-  Metric metric = Metric::inner_product;  ///< inner_product or l2. For cosine, normalise both sides
-  std::size_t nprobe = 0;                 ///< lists that an IVF index visits, 0 = its own setting
-  std::size_t ef_search = 0;              ///< search breadth of an HNSW index, 0 = its own setting
-  std::size_t threads = 1;                ///< >= 1, an execution option that changes no result
+  std::size_t nprobe = 0;     ///< lists that an IVF index visits, 0 = its own setting
+  std::size_t ef_search = 0;  ///< search breadth of an HNSW index, 0 = its own setting
+  std::size_t threads = 1;    ///< >= 1, an execution option that changes no result
 };
 
 namespace detail {
@@ -61,42 +57,9 @@ class FaissOnOneThread {
 /// Any faiss index, where row i is passage i. A result depends only on its query. faiss alone does not guarantee this,
 /// because it computes large and small batches by different routines with different rounding. So DenseIndex searches
 /// flat indexes. faiss searches graphs and scalar codes in batches, and every other kind of index one query at a time.
-/// An index is built on one thread for the same reason.
 class FaissIndex {
-  using Row = std::int64_t;
-
  public:
   using Options = FaissOptions;
-
-  /// Builds the index that the factory string describes. Throws std::invalid_argument for a bad option.
-  explicit FaissIndex(const Vectors& vectors, const Options& options = {}) : FaissIndex(options) {
-    index_ = build(vectors, options);
-    apply();
-    Hasher hasher;
-    hasher.add("faiss").add(options.factory).add(std::uint64_t(options.metric)).add(std::uint64_t(vectors.dimension()));
-    for (const float value : vectors.values()) hasher.add(std::uint64_t(std::bit_cast<std::uint32_t>(value)));
-    identity_ = hasher.finish();
-    prepare();
-  }
-  /// The index itself. One thread builds it, so that it is the same every time. Throws std::invalid_argument for a bad
-  /// option.
-  static std::unique_ptr<faiss::Index> build(const Vectors& vectors, const Options& options) {
-    constexpr std::size_t portion = 16384;  // a graph depends on it
-    if (options.metric == Metric::cosine)
-      bad_option("metric", "cosine", "inner_product or l2; normalise the vectors for cosine");
-    const detail::FaissOnOneThread alone;
-    try {
-      std::unique_ptr<faiss::Index> index(
-          faiss::index_factory(static_cast<int>(vectors.dimension()), options.factory.c_str(),
-                               options.metric == Metric::l2 ? faiss::METRIC_L2 : faiss::METRIC_INNER_PRODUCT));
-      index->train(static_cast<Row>(vectors.rows()), vectors.values().data());
-      for (std::size_t begin = 0; begin < vectors.rows(); begin += portion)
-        index->add(static_cast<Row>(std::min(portion, vectors.rows() - begin)), vectors.row(begin).data());
-      return index;
-    } catch (const faiss::FaissException& error) {
-      bad_option("factory", options.factory, "what faiss can build from these vectors: " + error.msg);
-    }
-  }
 
   /// Reads an index file. It is mapped, page by page when needed, where faiss can do that: IVF. Throws InputError that
   /// names the file.
@@ -139,13 +102,18 @@ class FaissIndex {
   [[nodiscard]] std::size_t dimension() const {
     return index_ ? static_cast<std::size_t>(index_->d) : exact_->dimension();
   }
-  /// Identity of the index and of how it is searched. For a loaded index it reads the whole file.
+  /// Identity of the index and of how it is searched. It reads the whole file.
   [[nodiscard]] Hash fingerprint() const {
-    const Hash what = file_.empty() ? identity_ : file_hash(file_);
-    return Hasher().add(what).add(std::uint64_t(options_.nprobe)).add(std::uint64_t(options_.ef_search)).finish();
+    return Hasher()
+        .add(file_hash(file_))
+        .add(std::uint64_t(options_.nprobe))
+        .add(std::uint64_t(options_.ef_search))
+        .finish();
   }
 
  private:
+  using Row = std::int64_t;
+
   explicit FaissIndex(const Options& options) : options_(options) {
     if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
   }
@@ -224,7 +192,6 @@ class FaissIndex {
   std::unique_ptr<faiss::Index> index_;      ///< null if `exact_` does everything
   std::shared_ptr<const DenseIndex> exact_;  ///< over a flat index's rows
   bool batched_ = false;
-  Hash identity_;
   std::string file_;
 };
 

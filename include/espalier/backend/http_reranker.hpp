@@ -19,15 +19,13 @@
 
 namespace espalier::backend {
 
-/// A cross-encoder behind /rerank, /v1/rerank, /v2/rerank (vLLM, SGLang, llama.cpp) or /score, /v1/score (vLLM,
-/// SGLang).
+/// A cross-encoder behind /rerank, /v1/rerank or /v2/rerank (vLLM, SGLang, llama.cpp).
 struct HttpRerankerOptions {
-  /// Its path decides the interface. Without a path /rerank is added.
-  std::string url = "http://127.0.0.1:8000/rerank";
-  std::string model = {};                      ///< the model's name at the server, not empty
-  std::string revision = {};                   ///< of the model's weights, for the fingerprint, "" = none
-  std::string api_key_env = "OPENAI_API_KEY";  ///< environment variable with the key. Unset or "" = no key
-  std::string api_key_file = {};               ///< file with the key, takes precedence over api_key_env
+  std::string url = "http://127.0.0.1:8000/rerank";  ///< without a path /rerank is added
+  std::string model = {};                            ///< the model's name at the server, not empty
+  std::string revision = {};                         ///< of the model's weights, for the fingerprint, "" = none
+  std::string api_key_env = "OPENAI_API_KEY";        ///< environment variable with the key. Unset or "" = no key
+  std::string api_key_file = {};                     ///< file with the key, takes precedence over api_key_env
   HttpOptions http = {};
 };
 
@@ -39,9 +37,7 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankReque
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     const detail::Url url(options_.url);
     const std::string path = url.path().size() > 1 ? url.path() : "/rerank";
-    pairs_ = path.ends_with("/score");
-    if (!pairs_ && !path.ends_with("/rerank"))
-      bad_option("url", url.shown(), "an address that ends in /rerank or /score");
+    if (!path.ends_with("/rerank")) bad_option("url", url.shown(), "an address that ends in /rerank");
     endpoint_ = std::make_shared<const detail::HttpEndpoint>(
         url.with_path(path), detail::read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
   }
@@ -54,22 +50,17 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankReque
     const RerankRequest& request = group.front();
     JsonWriter json(body);
     json.begin_object().field("model", options_.model).field("query", request.query);
-    json.key(pairs_ ? "items" : "documents").array(request.texts);
-    if (pairs_) json.field("text_1", request.query).key("text_2").array(request.texts);
-    else json.field("top_n", request.texts.size());  // some return fewer unless told
-    json.end_object();
+    json.key("documents").array(request.texts);
+    json.field("top_n", request.texts.size()).end_object();  // some return fewer unless told
     return endpoint_;
   }
-  /// Reads {"results": [{"index", "relevance_score"}]}, {"data": [{"index", "score"}]}, a bare list of {"index",
-  /// "score"}, and SGLang's {"scores": [[score]]}.
+  /// Reads {"results": [{"index", "relevance_score"}]} and a bare list of {"index", "score"}.
   std::vector<std::optional<RerankRequest::Scores>> read(std::span<const RerankRequest> group,
                                                          std::string& body) override {
     const simdjson::dom::element root = json_.read(body);
     detail::throw_if_error(root);
     simdjson::dom::array items;
-    if (!root["scores"].get(items)) return {read_rows(items, group.front().texts.size())};
-    if (root.get(items) && root["results"].get(items) && root["data"].get(items))
-      throw BackendError("a reply without results");
+    if (root.get(items) && root["results"].get(items)) throw BackendError("a reply without results");
     RerankRequest::Scores scores(group.front().texts.size(), std::nan(""));
     if (items.size() != scores.size()) throw BackendError("not one score for each text");
     for (const auto item : items) {
@@ -84,19 +75,7 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankReque
     return {std::move(scores)};
   }
 
-  static RerankRequest::Scores read_rows(simdjson::dom::array rows, std::size_t texts) {
-    if (rows.size() != texts) throw BackendError("not one score for each text");
-    RerankRequest::Scores scores;
-    for (const auto item : rows) {
-      simdjson::dom::array row;
-      if (item.get(row) || row.size() != 1 || row.at(0).get(scores.emplace_back()))
-        throw BackendError("not one score for each text");
-    }
-    return scores;
-  }
-
   HttpRerankerOptions options_;
-  bool pairs_ = false;  ///< the interface /score
   detail::JsonReader json_;
   std::shared_ptr<const detail::HttpEndpoint> endpoint_;
 };

@@ -35,7 +35,6 @@ struct IndexOptions {
     std::string profile = "none";     ///< only for people
     std::optional<Hash> fingerprint;  ///< the encoder's, none = unknown
     backend::Metric metric = backend::Metric::inner_product;
-    backend::Precision precision = backend::Precision::float32;
   };
 
   std::string corpus;  ///< JSONL file, plain or .gz
@@ -87,10 +86,9 @@ inline backend::MappedCorpus write_corpus(const std::string& source, const std::
 /// Writes the vectors of an index.
 inline void write_vectors(const backend::MappedCorpus& corpus, const IndexOptions::Encoding& encoding,
                           const std::string& target, const IndexProgress& progress) {
-  backend::DenseFile::write(target, corpus, encoding.encoder, encoding.fingerprint.value_or(Hash()), encoding.metric,
-                            encoding.precision, 512, [&](std::size_t rows) {
-                              if (progress) progress("vectors", rows, corpus.size());
-                            });
+  backend::DenseFile::write(target, corpus, encoding.encoder, encoding.metric, 512, [&](std::size_t rows) {
+    if (progress) progress("vectors", rows, corpus.size());
+  });
 }
 
 /// Records in the manifest how the vectors were made.

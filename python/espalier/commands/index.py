@@ -53,12 +53,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="how vectors are compared (inner_product)",
     )
     build.add_argument(
-        "--vectors",
-        default="float32",
-        choices=["float32", "float16"],
-        help="how their numbers are kept. float16 takes 3 bytes in place of 5 (float32)",
-    )
-    build.add_argument(
         "--journal", default="", metavar="FILE", help="keeps the embeddings. A build that was stopped goes on with it"
     )
     info = add_command(actions, "info", "Say what is in an index.", ["espalier index info index --verify"])
@@ -117,7 +111,6 @@ def build(arguments: argparse.Namespace, view: ProgressView) -> None:
         overwrite=arguments.overwrite,
         encoder=encoder,
         metric=arguments.metric,
-        vectors=arguments.vectors,
         journal=arguments.journal,
         progress=progress,
     )
@@ -155,7 +148,7 @@ def _print_description(description: dict[str, Any], *, as_json: bool) -> None:
         ("fingerprint", bm25["fingerprint"]),
     ]
     if dense := description.get("dense"):
-        shape = f"{dense['dimension']} dimensions, {dense['vectors']}, {dense['metric']}, {size(dense['bytes'])}"
+        shape = f"{dense['dimension']} dimensions, {dense['metric']}, {size(dense['bytes'])}"
         made = f"encoder {plain(dense['encoder'])}, profile {plain(dense['profile'])}"
         rows += [("vectors", shape), ("", made)]
     if description.get("verified"):

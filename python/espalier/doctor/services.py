@@ -195,7 +195,7 @@ def check_retrieval(settings: Mapping[str, Any]) -> Iterator[Finding]:
     yield finding
     if trial is not None and settings.get("reranker"):
         own |= taken(settings, RERANKER)
-        advice = "are the address (with /rerank or /score) and its ?name= right?"
+        advice = "are the address (with /rerank) and its ?name= right?"
         yield tried("reranker", "the reranker", advice, "standard-rag", own, None)[0]
 
 

@@ -42,7 +42,7 @@ inline RunRecord describe(const Settings& settings, method::Method& method, cons
     record.add_text("inputs.index",
                     IndexFolder(settings.retriever.index)
                         .hash(settings.retriever.source == "dense" || settings.retriever.source == "hybrid"));
-  if (const std::string file = retriever_file(settings); !file.empty())
+  if (const std::string file = faiss_file(settings); !file.empty())
     record.add_text("inputs.retriever", hash_file(file).hex());
   record.add_text("inputs.prompts", texts.finish().hex());
   record.add_text("inputs.value_head", settings.values.head.empty() ? "" : hash_file(settings.values.head).hex());

@@ -195,7 +195,6 @@ inline std::string describe(const IndexFolder& index) {
       json.key(field).raw(index.manifest().json(std::string("dense.") + field));
     json.field("metric", backend::detail::metric_names[std::size_t(vectors.metric())])
         .field("dimension", vectors.dimension());
-    json.field("vectors", backend::detail::precision_names[std::size_t(vectors.precision())]);
     json.field("bytes", std::filesystem::file_size(index.path() / "dense.bin")).end_object();
   }
   json.end_object();

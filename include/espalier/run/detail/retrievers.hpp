@@ -28,11 +28,10 @@
 
 namespace espalier::run::detail {
 
-/// The file of vectors or the faiss index in the settings, "" = none.
-inline std::string retriever_file(const Settings& settings) {
-  for (const std::string_view kind : {"dense:", "hybrid:", "faiss:"})
-    if (settings.retriever.source.starts_with(kind)) return settings.retriever.source.substr(kind.size());
-  return "";
+/// The faiss index in the settings, "" = none.
+inline std::string faiss_file(const Settings& settings) {
+  constexpr std::string_view kind = "faiss:";
+  return settings.retriever.source.starts_with(kind) ? settings.retriever.source.substr(kind.size()) : "";
 }
 
 /// A faiss index over the corpus. The settings' encoder encodes the queries.
@@ -42,7 +41,7 @@ inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
   Blocking<EncodeRequest, Embedding> encode(
       std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
   backend::VectorRetriever<backend::FaissIndex> index(
-      std::move(corpus), backend::FaissIndex::load(retriever_file(settings)), std::move(encode));
+      std::move(corpus), backend::FaissIndex::load(faiss_file(settings)), std::move(encode));
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss",
           true};
@@ -66,38 +65,19 @@ inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexic
   return {std::make_unique<BatchService<Query, Passages, backend::Bm25>>(std::move(index)), fingerprint, "bm25", false};
 }
 
-#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_EIGEN)
-
-/// Exact search over vectors whose row i is passage i. `encoder` encodes the queries.
-template <class Corpus>
-RetrieverBackend make_dense(Corpus corpus, const backend::DenseFile& vectors, EncoderBackend encoder) {
-  Blocking<EncodeRequest, Embedding> encode(
-      std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
-  using Dense = backend::VectorRetriever<backend::DenseIndex, Corpus>;
-  Dense index(std::move(corpus), backend::DenseIndex(vectors), std::move(encode));
-  const Hash fingerprint = Hasher().add(index.fingerprint()).add(*encoder.fingerprint).finish();
-  return {std::make_unique<BatchService<Query, Passages, Dense>>(std::move(index)), fingerprint, "dense", true};
-}
-
-#endif
-
-/// Exact search over the vectors of the index folder, or of a file, with the settings' encoder.
-inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings,
-                                   [[maybe_unused]] const std::string& file) {
+/// Exact search over the vectors of the index folder, with the settings' encoder.
+inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings) {
 #if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_EIGEN)
   EncoderBackend encoder = make_encoder(settings);
-  if (file.empty()) {
-    const IndexFolder index(settings.retriever.index);
-    const backend::DenseFile vectors = index.dense();
-    index.check_encoder(settings.encoder.name, encoder.fingerprint);
-    return make_dense(index.corpus(), vectors, std::move(encoder));
-  }
-  const backend::DenseFile vectors(file);
-  if (vectors.encoder() != Hash() && vectors.encoder() != *encoder.fingerprint)
-    bad_option("encoder_name", settings.encoder.name, fmt::format("the encoder, with the profile, that made {}", file));
-  return settings.retriever.index.empty()
-             ? make_dense(read_corpus(settings), vectors, std::move(encoder))
-             : make_dense(IndexFolder(settings.retriever.index).corpus(), vectors, std::move(encoder));
+  const IndexFolder folder(settings.retriever.index);
+  backend::DenseIndex vectors(folder.dense());
+  folder.check_encoder(settings.encoder.name, encoder.fingerprint);
+  Blocking<EncodeRequest, Embedding> encode(
+      std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
+  using Dense = backend::VectorRetriever<backend::DenseIndex, backend::MappedCorpus>;
+  Dense index(folder.corpus(), std::move(vectors), std::move(encode));
+  const Hash fingerprint = Hasher().add(index.fingerprint()).add(*encoder.fingerprint).finish();
+  return {std::make_unique<BatchService<Query, Passages, Dense>>(std::move(index)), fingerprint, "dense", true};
 #else
   throw MissingPart("exact dense search", "libeigen3-dev, libcurl4-openssl-dev and libsimdjson-dev");
 #endif
@@ -147,14 +127,13 @@ inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
 inline RetrieverBackend make_first_retriever(const Settings& settings, const Lexical& lexical) {
   if (settings.given.retriever)
     return open_given(*settings.given.retriever, settings.retriever.name, settings.journal.replay);
-  const std::size_t colon = settings.retriever.source.find(':');
-  const std::string kind = settings.retriever.source.substr(0, colon), file = retriever_file(settings);
-  const bool vectors = !file.empty() || (colon == std::string::npos && !settings.retriever.index.empty());
-  if (settings.retriever.source == "bm25") return make_bm25(settings, lexical);
-  if (settings.retriever.source.starts_with("faiss:")) return make_faiss(settings, read_corpus(settings));
-  if (kind == "dense" && vectors) return make_dense(settings, file);
+  const std::string& kind = settings.retriever.source;
+  const bool vectors = !settings.retriever.index.empty();
+  if (kind == "bm25") return make_bm25(settings, lexical);
+  if (!faiss_file(settings).empty()) return make_faiss(settings, read_corpus(settings));
+  if (kind == "dense" && vectors) return make_dense(settings);
   if (kind == "hybrid" && vectors) {
-    RetrieverBackend lexically = make_bm25(settings, lexical), densely = make_dense(settings, file);
+    RetrieverBackend lexically = make_bm25(settings, lexical), densely = make_dense(settings);
     const Hash fingerprint =
         Hasher().add(std::string_view("hybrid")).add(*lexically.fingerprint).add(*densely.fingerprint).finish();
     std::vector<backend::Hybrid::Part> parts;
@@ -162,10 +141,10 @@ inline RetrieverBackend make_first_retriever(const Settings& settings, const Lex
     parts.push_back(std::move(densely.service));
     return {std::make_unique<backend::Hybrid>(std::move(parts)), fingerprint, "hybrid", true};
   }
-  if (!is_url(settings.retriever.source))
-    bad_option("retriever", settings.retriever.source,
-               "'bm25', with an index 'dense' or 'hybrid', 'dense:FILE', 'hybrid:FILE', 'faiss:INDEX' or a URL that "
-               "starts with http:// or https://");
+  if (!is_url(kind))
+    bad_option("retriever", kind,
+               "'bm25', with an index 'dense' or 'hybrid', 'faiss:INDEX' or a URL that starts with http:// or "
+               "https://");
   return make_remote(settings);
 }
 

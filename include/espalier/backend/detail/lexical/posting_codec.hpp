@@ -40,16 +40,6 @@ inline void pack(const PackedNumbers& numbers, unsigned bits, std::string& out) 
   }
 }
 
-/// Number i of the data that pack() wrote.
-inline std::uint32_t unpack_one(const std::byte* in, unsigned bits, std::size_t i) {
-  if (bits == 0) return 0;
-  const std::size_t bit = i / 4 * bits, word = bit / 32, next = std::min<std::size_t>(word + 1, bits - 1);
-  std::uint32_t low = 0, high = 0;
-  std::memcpy(&low, in + 16 * word + 4 * (i % 4), 4);
-  std::memcpy(&high, in + 16 * next + 4 * (i % 4), 4);
-  return static_cast<std::uint32_t>((std::uint64_t(high) << 32 | low) >> (bit % 32) & ((std::uint64_t(1) << bits) - 1));
-}
-
 /// The numbers that pack() wrote into 16 * bits bytes.
 inline void unpack(const std::byte* in, unsigned bits, PackedNumbers& numbers) {
   if (bits == 0) return numbers.fill(0);
