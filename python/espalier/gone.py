@@ -59,6 +59,8 @@ OPTIONS = {
     "api": "--model URL?api=completions",
     "native_n": "samples of one prompt share a request where the server is known to give equal texts",
     "ca_file": "the variable SSL_CERT_FILE",
+    "rounds": "`train rft` makes one, and `examples/improve.py` repeats",
+    "eval_questions": "`espalier answer` asks the trained model",
     "proxy": "the variables https_proxy, http_proxy and no_proxy",
 }
 """Options of the command line, settings, options of `--set` and keywords, by Python's name."""

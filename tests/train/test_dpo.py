@@ -29,9 +29,9 @@ def test_only_the_steps_are_compared(run: Path):
     for pair in read_product(run, "dpo"):
         example = example_of(pair, TOKENIZER, options())
         before = f"<|im_start|>user\n{pair.prompt}<|im_end|>\n<|im_start|>assistant\n{pair.begun}"
-        shared = decode(example.prompt_ids).removeprefix(before)
-        assert decode(example.prompt_ids).startswith(before) and not shared
-        assert decode(example.chosen_ids) == pair.chosen and decode(example.rejected_ids) == pair.rejected
+        shared = decode(example.ids).removeprefix(before)
+        assert decode(example.ids).startswith(before) and not shared
+        assert decode(example.chosen) == pair.chosen and decode(example.rejected) == pair.rejected
 
 
 def test_pairs_are_chosen_by_kind_and_margin(tmp_path: Path):
@@ -66,9 +66,9 @@ def test_the_loss_of_a_pair_is_that_of_the_formula(tmp_path: Path, tiny: Path):
     [pair] = read_product(data, "dpo")
     example = example_of(pair, TOKENIZER, options())
     changes = []
-    for step in (example.chosen_ids, example.rejected_ids):
+    for step in (example.chosen, example.rejected):
         new, old = (
-            logp(transformers.LlamaForCausalLM.from_pretrained(folder), example.prompt_ids, step)
+            logp(transformers.LlamaForCausalLM.from_pretrained(folder), example.ids, step)
             for folder in (tmp_path / "one", tiny)
         )
         changes.append(new - old)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from espalier.train import prm
 from espalier.train.examples import Dropped
 from espalier.train.reward_text import reward_ids
 from espalier.train.scorer import Scorer
-from espalier.train.stages.prm import RewardPair, collate_pairs, example_of, ranking_loss
+from espalier.train.stages.prm import PairTrainer, RewardPair, example_of, ranking_loss
 from training import SMALL, weights_of, write_rows
 
 
@@ -44,7 +45,7 @@ def read(ids: Any) -> str:
 def test_the_text_is_that_of_annotate(tokenizer: Tokenizer):
     pair = Pair(Origin("a", "q", ()), "Question: Who < he?\nsteps\n", "", "good", "bad", None)
     example = example_of(pair, tokenizer, 100)
-    assert read(example.chosen) == "Who &lt; he?\n\nsteps\n\n\ngood"
+    assert read(example.ids) == "Who &lt; he?\n\nsteps\n\n\ngood"
     assert read(example.rejected) == "Who &lt; he?\n\nsteps\n\n\nbad"
 
 
@@ -66,7 +67,7 @@ def test_the_loss_of_pairs():
 
 
 def test_both_sides_of_a_batch_are_padded():
-    batch = collate_pairs([RewardPair("a", [1, 2], [3]), RewardPair("b", [4], [5, 6])], 9)
+    batch = PairTrainer.collate(SimpleNamespace(_pad=9), [RewardPair("a", [1, 2], [3]), RewardPair("b", [4], [5, 6])])
     assert batch["input_ids"].tolist() == [[1, 2], [4, 9], [3, 9], [5, 6]]
     assert batch["attention_mask"].tolist() == [[1, 1], [1, 0], [1, 0], [1, 1]]
 
@@ -85,11 +86,6 @@ def test_training_prefers_the_chosen_step_and_a_server_says_so(tiny: Path, tmp_p
     assert scorer(texts[:1])[0][0] == pytest.approx(good, abs=1e-5)
     with pytest.raises(ValueError, match="a text is empty"):
         scorer([""])
-
-
-def test_a_share_that_holds_no_question_is_none(tiny: Path, tmp_path: Path):
-    data = write_rows(tmp_path / "run", "prm", [row(1)])
-    assert prm(data=data, model=str(tiny), out=tmp_path / "out", **{**SMALL, "max_steps": 1}).eval_loss is None
 
 
 def test_adapters_are_merged_and_the_reward_is_trained_whole(tiny: Path, tmp_path: Path):

@@ -1,4 +1,4 @@
-"""Rejection sampling: what is kept, and rounds that are resumed."""
+"""Rejection sampling: what is kept, and what is recognised."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from espalier.errors import Error, InputError
 from espalier.io.rows import read_rows
 from espalier.runs.job import RunResult
 from espalier.train import grpo, rft
-from espalier.train.folder import begin
 from espalier.train.kept import by_process_reward, by_rule
 from espalier.train.rollouts import by_step
 from espalier.train.sampling import write_copies
@@ -120,40 +119,26 @@ def train(world: Path, model: Path, out: Path, **more: Any) -> Any:
     return rft(**{**small, **more})
 
 
-def test_rounds_are_recorded_and_recognised(world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_was_sampled_and_trained_is_recognised(
+    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """An untrained model is never right, so that here every chain is kept."""
     monkeypatch.setattr("espalier.train.kept.fault", lambda *args: "")
-    more = {"rounds": 2, "eval_questions": str(world / "questions.jsonl")}
-    trained = train(world, tiny, tmp_path / "out", **more)
-    lines = [json.loads(line) for line in (tmp_path / "out" / "rounds.jsonl").read_text().splitlines()]
-    assert [line["round"] for line in lines] == [0, 1, 2]
-    assert lines[1]["solved"] == 1 and lines[1]["em"] == 0 and lines[1]["steps"] == 2
-    assert trained.out == tmp_path / "out" and same(trained.out, tmp_path / "out" / "round-2" / "model")
-    first = json.loads((tmp_path / "out" / "round-2" / "model" / "training.json").read_text())
-    assert first["model"]["name"] == "tiny"  # every round begins with the base
-    again = train(world, tiny, tmp_path / "out", **more)
-    assert again.recognised
-    with pytest.raises(InputError, match="another 'samples'"):
-        train(world, tiny, tmp_path / "out", samples=3)
-    assert not train(world, tiny, tmp_path / "out", samples=3, overwrite=True, rounds=1).recognised
-    assert [one.name for one in (tmp_path / "out").glob("round-*")] == ["round-1"]
-    train(world, tiny, tmp_path / "out", overwrite=True, **more)
-    train(world, tiny, tmp_path / "other", **more)
-    assert same(tmp_path / "out" / "round-2" / "model", tmp_path / "other" / "round-2" / "model")
+    out = tmp_path / "out"
+    trained = train(world, tiny, out)
+    assert json.loads((out / "kept.json").read_text())["solved"] == 1 and trained.steps == 2
+    assert trained.out == out and same(out, out / "model")
+    assert train(world, tiny, out).recognised
+    (out / "training.json").unlink()
+    with pytest.raises(InputError, match="another 'samples'"):  # the samples of another plan stand there
+        train(world, tiny, out, samples=3)
+    assert not train(world, tiny, out, samples=3, overwrite=True).recognised
+    train(world, tiny, tmp_path / "other", samples=3)
+    assert same(out, tmp_path / "other")
 
 
-def test_rounds_that_stand_there_are_removed_on_demand_alone(tmp_path: Path):
-    (tmp_path / "round-1").mkdir()
-    rounds = [tmp_path / "round-1"]
-    assert not begin(tmp_path, {"samples": 2}, overwrite=False, rounds=rounds) and rounds[0].is_dir()
-    with pytest.raises(InputError, match="another 'samples'"):
-        begin(tmp_path, {"samples": 3}, overwrite=False, rounds=rounds)
-    assert rounds[0].is_dir()
-    assert not begin(tmp_path, {"samples": 3}, overwrite=True, rounds=rounds) and not rounds[0].is_dir()
-
-
-def test_a_round_that_keeps_nothing(world: Path, tiny: Path, tmp_path: Path):
-    with pytest.raises(InputError, match=r"round-1: no trajectory was kept: 0.0% of 1 questions .* cannot be read"):
+def test_samples_of_which_nothing_is_kept(world: Path, tiny: Path, tmp_path: Path):
+    with pytest.raises(InputError, match=r"out: no trajectory was kept: 0.0% of 1 questions .* cannot be read"):
         train(world, tiny, tmp_path / "out")
 
 

@@ -17,10 +17,8 @@ from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.reader import read_product
 from espalier.export.tokenizer import Tokenizer
 from espalier.train.data import Row
-from espalier.train.folder import METRICS
 from espalier.train.options import SftOptions
 from espalier.train.stages.sft import example_of
-from espalier.train.trainer import metrics
 from training import same, sft_row, train_dpo, train_sft, weights_of, write_rows
 
 
@@ -86,7 +84,8 @@ def test_batches_of_any_size_make_the_step_of_one_large_batch(tmp_path: Path, ti
 def test_the_rate_rises_from_the_first_step_on(run: Path, tiny: Path, tmp_path: Path):
     """Eight steps, of which two rise and four fall."""
     train_sft(run, tiny, tmp_path / "out", max_steps=8, warmup=0.25, decay=0.5, lr=8e-4, max_length=2048)
-    rates = [line["lr"] for line in metrics(tmp_path / "out" / METRICS) if "lr" in line]
+    lines = [json.loads(line) for line in (tmp_path / "out" / "metrics.jsonl").read_text().splitlines()]
+    rates = [line["lr"] for line in lines if "lr" in line]
     assert rates == pytest.approx([4e-4, 8e-4, 8e-4, 8e-4, 8e-4, 6e-4, 4e-4, 2e-4])
     train_sft(run, tiny, tmp_path / "one", max_steps=1, max_length=2048)
     assert not same(tiny, tmp_path / "one")

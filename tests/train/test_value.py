@@ -158,10 +158,10 @@ def test_training_writes_heads_in_one_file_that_a_server_reads(tiny: Path, tmp_p
 
 def test_heads_of_another_width_and_files_that_are_none(tmp_path: Path):
     ValueHeads(16).save(tmp_path)
-    with pytest.raises(InputError, match=r"value_heads.safetensors: tensor 'plan.weight' has the shape \(1, 16\)"):
+    with pytest.raises(InputError, match=r"value_heads\.safetensors: cannot be read .*size mismatch for plan\.weight"):
         load_heads(tmp_path, 32)
     save_file({"plan.weight": torch.zeros(1, 32)}, tmp_path / FILE)
-    with pytest.raises(InputError, match=r"tensor 'plan\.bias' is missing"):
+    with pytest.raises(InputError, match=r"Missing key.* \"plan\.bias\""):
         load_heads(tmp_path, 32)
     (tmp_path / FILE).write_bytes(b"no")
     with pytest.raises(InputError, match=r"value_heads\.safetensors: cannot be read"):

@@ -38,9 +38,7 @@ STAGES: dict[type[TrainOptions], tuple[str, ...]] = {
     ),
     ValueOptions: ("espalier train value --data out/labelled --model models/tuned --out models/value",),
     PrmOptions: ("espalier train prm --data out/judged --model models/tuned --out models/prm",),
-    RftOptions: (
-        "espalier train rft --model models/tuned --questions q.jsonl --corpus c.jsonl --rounds 2 --out models/rft",
-    ),
+    RftOptions: ("espalier train rft --model models/tuned --questions q.jsonl --corpus c.jsonl --out models/rft",),
     GrpoOptions: (
         "espalier train grpo --model models/tuned --questions q.jsonl --corpus c.jsonl --steps 50 --out models/rl",
     ),

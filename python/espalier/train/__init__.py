@@ -21,7 +21,7 @@ from .options import (
     ValueOptions,
     options_of,
 )
-from .rft import rft as train_in_rounds
+from .rft import rft as sample_and_train
 from .stage import Trained
 
 __all__ = [
@@ -44,7 +44,7 @@ __all__ = [
 
 def run_stage(options: TrainOptions, progress: ProgressView | None = None) -> Trained:
     """Runs the stage of these options."""
-    return train_in_rounds(options, progress) if isinstance(options, RftOptions) else train(options, progress)
+    return sample_and_train(options, progress) if isinstance(options, RftOptions) else train(options, progress)
 
 
 def stage_of(kind: type[TrainOptions]) -> Callable[..., Trained]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import torch
+from torch.nn.utils.rnn import pad_sequence
 
 from .examples import Example
 
@@ -47,15 +48,17 @@ class LengthBatches(torch.utils.data.Sampler):  # type: ignore[misc]
             yield self._batches[number]
 
 
+def padded(rows: Sequence[Sequence[int]], pad: int) -> Batch:
+    """B rows, padded on the right to T tokens: `input_ids`, and an `attention_mask` that is 1 at them, both [B, T]."""
+    ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=pad)
+    mask = pad_sequence([torch.ones(len(row), dtype=torch.long) for row in rows], batch_first=True)
+    return {"input_ids": ids, "attention_mask": mask}
+
+
 def collate(examples: Sequence[Example], pad: int) -> Batch:
     """B rows, padded on the right to T tokens: input_ids [B, T] and weights [B, T].
 
     No mask is needed. A token sees only those before it, and padding has no weight.
     """
-    longest = max(len(one.ids) for one in examples)
-    ids = torch.full((len(examples), longest), pad, dtype=torch.long)
-    weights = torch.zeros(len(examples), longest)
-    for i, one in enumerate(examples):
-        ids[i, : len(one.ids)] = torch.tensor(one.ids)
-        weights[i, : len(one.ids)] = torch.tensor(one.weights)
-    return {"input_ids": ids, "weights": weights}
+    weights = pad_sequence([torch.tensor(one.weights, dtype=torch.float32) for one in examples], batch_first=True)
+    return {"input_ids": padded([one.ids for one in examples], pad)["input_ids"], "weights": weights}

@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..errors import InputError
 from ..export.records import Record
@@ -20,31 +20,31 @@ class Dropped(Exception):
     """Why a row is left out."""
 
 
-class Measured(Protocol):
-    """What is batched by its length."""
-
-    @property
-    def length(self) -> int:
-        """Tokens that the model reads."""
-
-    @property
-    def learned(self) -> int:
-        """Tokens in the loss."""
-
-
 @dataclass(frozen=True)
-class Example:
-    """One row of T tokens."""
+class Measured:
+    """A row of T tokens, which is batched by its length."""
 
     id: str
     ids: Sequence[int]
     """[T]"""
-    weights: Sequence[float]
-    """[T], of each token in the loss; 0 = outside."""
 
     @property
     def length(self) -> int:
+        """Tokens that the model reads."""
         return len(self.ids)
+
+    @property
+    def learned(self) -> int:
+        """Tokens, or other places, in the loss."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Example(Measured):
+    """A row whose words are learned."""
+
+    weights: Sequence[float]
+    """[T], of each token in the loss; 0 = outside."""
 
     @property
     def learned(self) -> int:

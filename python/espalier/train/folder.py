@@ -6,7 +6,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Sequence
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +34,9 @@ def recognised(out: Path) -> Trained:
     return Trained(out, record["steps"], record["loss"], record["eval_loss"], recognised=True)
 
 
-def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool, rounds: Sequence[Path] = ()) -> bool:
-    """Notes what is to be trained. Returns whether that has been done already. `rounds` are the folders of a training
-    in rounds: another plan is refused beside them, and `overwrite` removes them.
+def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool, sampled: Path | None = None) -> bool:
+    """Notes what is to be trained. Returns whether that has been done already. `sampled` is the folder of a run of
+    samples: another plan is refused beside it, and `overwrite` removes it with the model in its place.
 
     Raises InputError that names what differs where the folder holds another training.
     """
@@ -48,7 +48,8 @@ def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool, rounds: Sequen
     before = read_object(file) if file.is_file() and not overwrite else {}
     if before == plan:
         return (folder / RECORD).is_file()
-    if before and (rounds or (folder / RECORD).is_file() or newest(folder / CHECKPOINTS) is not None):
+    begun = sampled is not None and sampled.is_dir()
+    if before and (begun or (folder / RECORD).is_file() or newest(folder / CHECKPOINTS) is not None):
         name = next(name for name in plan | before if plan.get(name) != before.get(name))
         raise InputError(
             f"{folder}: holds a training with another '{name}' ({before.get(name)}, not {plan.get(name)}); "
@@ -56,7 +57,7 @@ def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool, rounds: Sequen
         )
     for name in (RECORD, METRICS):
         (folder / name).unlink(missing_ok=True)
-    for left in (folder / CHECKPOINTS, *(rounds if overwrite else ())):
+    for left in (folder / CHECKPOINTS, *((sampled, folder / "model") if sampled and overwrite else ())):
         shutil.rmtree(left, ignore_errors=True)
     write_text(file, json_text(plan))
     return False
@@ -65,6 +66,17 @@ def begin(folder: Path, plan: dict[str, Any], *, overwrite: bool, rounds: Sequen
 def json_text(value: dict[str, Any]) -> str:
     """For files that people read too."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def card(record: dict[str, Any]) -> str:
+    """The model card as Markdown: the content of training.json, indented, so that no text in it can leave its place."""
+    said = f"# A model trained by `espalier train {record['stage']}`\n\n"
+    if record["simulated"]:
+        said += (
+            "**Simulated data:** no real language model wrote the rows. The model has learned a generated world.\n\n"
+        )
+    said += "What it was trained on, its figures, its options and versions:\n\n"
+    return said + textwrap.indent(json_text(record), "    ")
 
 
 def step_of(checkpoint: Path) -> int:

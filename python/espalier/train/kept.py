@@ -17,7 +17,7 @@ from .trajectories import answers, each_chain, steps, unread
 
 @dataclass
 class Kept:
-    """The rows of a round, and why others are not among them."""
+    """The rows that are learned, and why others are not among them."""
 
     questions: int
     trajectories: int = 0

@@ -245,12 +245,11 @@ class Sampled(TrainOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RftOptions(Sampled, SftOptions):
-    """The options of `train rft`. Those of training are sft's, and hold for each round."""
+    """The options of `train rft`. Those of training are sft's."""
 
     stage: ClassVar[str] = "rft"
-    summary: ClassVar[str] = "Sample trajectories, keep what is right, fine-tune the base on it, and begin again."
-    rounds: int = option(1, "The number of rounds.", "R")
-    samples: int = option(8, "The trajectories that are sampled for each question in a round.", "N")
+    summary: ClassVar[str] = "Sample trajectories, keep what is right, and fine-tune the model on it."
+    samples: int = option(8, "The trajectories that are sampled for each question.", "N")
     filter: str = option(
         "rule",
         "What is kept: the trajectories that keep a rule (right, readable, at most 4 retrievals), or the steps of "
@@ -259,16 +258,15 @@ class RftOptions(Sampled, SftOptions):
         ("rule", "prm"),
     )
     rft_threshold: float = option(0.0, "prm: the process reward that a step must exceed.", "X")
-    eval_questions: str = option("", "Questions that are answered greedily after each round. Their EM is said.", "FILE")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._at_least(1, "rounds", "samples")
+        self._at_least(1, "samples")
         if self.filter == "prm":
             self._need_rewards(" (filter prm)")
 
     def sft(self, rows: os.PathLike[str], out: os.PathLike[str]) -> SftOptions:
-        """The options of a round's training on a folder of rows."""
+        """The options of the training on a folder of rows."""
         own = {one.name: getattr(self, one.name) for one in fields(SftOptions)}
         return SftOptions(**{**own, "data": (rows,), "out": out})
 

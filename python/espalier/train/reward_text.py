@@ -6,8 +6,6 @@ too long loses the oldest part of its history. The question and the newest step 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ..export.records import Pair
 from ..export.tokenizer import Tokenizer
 from ..export.traces.text import neutral
@@ -32,10 +30,3 @@ def reward_ids(text: str, tokenizer: Tokenizer, longest: int, step: int = 0) -> 
     if room < (newest if step else 1):
         return None
     return head + ids[-room:]
-
-
-def padded(rows: Sequence[Sequence[int]], pad: int) -> tuple[list[list[int]], list[list[int]]]:
-    """Rows of the same length, padded on the right, and a mask that is 1 at their tokens."""
-    longest = max(map(len, rows))
-    ids = [[*row, *[pad] * (longest - len(row))] for row in rows]
-    return ids, [[1] * len(row) + [0] * (longest - len(row)) for row in rows]

@@ -18,9 +18,8 @@ from ..io.files import working, write_text
 from ..local.memory import available_memory, gib
 from ..runs.progress import ProgressView
 from .adapters import with_adapters
-from .card import card
 from .data import Data
-from .folder import CHECKPOINTS, METRICS, RECORD, begin, json_text, newest, recognised, synchronise, why_unwritten
+from .folder import CHECKPOINTS, RECORD, begin, card, json_text, newest, recognised, synchronise, why_unwritten
 from .gguf_file import check_gguf
 from .options import TrainOptions
 from .policy import load_policy
@@ -32,7 +31,7 @@ from .stages.grpo import GRPO
 from .stages.prm import PRM
 from .stages.sft import SFT
 from .stages.value import VALUE
-from .trainer import Watch, device_of, metrics
+from .trainer import Watch, device_of
 
 log = logging.getLogger("espalier")
 STAGES: dict[str, Stage[Any, Any]] = {"sft": SFT, "dpo": DPO, "value": VALUE, "prm": PRM, "grpo": GRPO}
@@ -119,9 +118,8 @@ def trained(
         line["step"] == state.global_step and "eval_loss" in line for line in state.log_history
     ):
         trainer.evaluate()
-    lines = metrics(out / METRICS)
     losses = {
-        name: next((float(line[name]) for line in reversed(lines) if name in line), None)
+        name: next((float(line[name]) for line in reversed(state.log_history) if name in line), None)
         for name in ("loss", "eval_loss")
     }
     record = {

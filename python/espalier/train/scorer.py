@@ -13,8 +13,8 @@ from ..errors import InputError
 from ..export.tokenizer import Tokenizer
 from ..local.folder import loaded
 from ..local.transformers import chosen_device
-from .batches import LengthBatches
-from .reward_text import padded, reward_ids
+from .batches import LengthBatches, padded
+from .reward_text import reward_ids
 from .value_heads import FILE, NAMES, hidden_states, load_heads
 from .value_text import places, token_at
 
@@ -90,7 +90,8 @@ class Scorer:
         return without_oldest(text, ids, offsets, self._longest)
 
     def _numbers(self, rows: Sequence[Place]) -> list[tuple[float, ...]]:
-        ids, mask = (torch.tensor(one, device=self._device) for one in padded([ids for ids, _ in rows], self._pad))
+        batch = padded([ids for ids, _ in rows], self._pad)
+        ids, mask = (one.to(self._device) for one in batch.values())
         if self._heads is None:
             return [(float(one),) for one in self._model(input_ids=ids, attention_mask=mask).logits[:, 0]]
         hidden = hidden_states(self._model, ids, mask)

@@ -14,6 +14,7 @@ import torch
 import transformers
 
 from ..errors import Error
+from ..io.files import write_jsonl
 from ..local.transformers import chosen_device
 from ..runs.progress import ProgressView, eta
 from .adapters import merged
@@ -199,21 +200,18 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
         self._file, self._view, self._begin, self._first, self._loss = folder / METRICS, view, time.monotonic(), 0, ""
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
+        """The lines of a checkpoint are in the history. Those that came behind it are written again."""
         self._begin, self._first = time.monotonic(), state.global_step
-        if not state.is_world_process_zero:
-            return
-        kept = [line for line in metrics(self._file) if line["step"] <= state.global_step]
-        self._file.write_text("".join(f"{json.dumps(line)}\n" for line in kept), encoding="utf-8")
+        if state.is_world_process_zero:
+            write_jsonl(self._file, map(figures, state.log_history))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **more: Any) -> None:
         if not state.is_world_process_zero or not logs or "train_runtime" in logs:
             return
-        named = {"learning_rate": "lr", "grad_norm": "gradient_norm"}
-        line = {"step": state.global_step, "seconds": round(time.monotonic() - self._begin, 2)}
-        line |= {named.get(name, name): value for name, value in logs.items() if _is_number(value)}
+        state.log_history[-1]["seconds"] = round(time.monotonic() - self._begin, 2)
         try:
             with self._file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
+                file.write(json.dumps(figures(state.log_history[-1])) + "\n")
         except OSError as error:
             raise Error(f"{self._file}: cannot be written ({why_unwritten(error, self._file.parent)})") from error
         if "loss" in logs:
@@ -227,24 +225,12 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
         self._view.show(done, of_all, seconds, f"step {done:,}/{of_all:,}{self._loss}, ETA {left}")
 
 
-def _is_number(value: Any) -> bool:
-    try:
-        return math.isfinite(float(value))
-    except (TypeError, ValueError):
-        return False
-
-
-def metrics(file: Path) -> list[dict[str, Any]]:
-    """The lines of a metrics.jsonl, without one that a kill cut off."""
-    if not file.is_file():
-        return []
-    found = []
-    for line in file.read_text(encoding="utf-8").splitlines():
-        try:
-            found.append(json.loads(line))
-        except ValueError:
-            break
-    return found
+def figures(logs: dict[str, Any]) -> dict[str, Any]:
+    """What transformers logs, as a line of metrics.jsonl: its numbers, by our names."""
+    named = {"learning_rate": "lr", "grad_norm": "gradient_norm"}
+    numbers = {name: value for name, value in logs.items() if isinstance(value, (int, float)) and math.isfinite(value)}
+    first = {name: numbers.pop(name) for name in ("step", "seconds") if name in numbers}
+    return first | {named.get(name, name): value for name, value in numbers.items()}
 
 
 def device_of(name: str) -> torch.device:

@@ -39,20 +39,12 @@ class ValueHeads(torch.nn.Module):  # type: ignore[misc]
 
 
 def load_heads(folder: Path, width: int) -> ValueHeads:
-    """The heads in a folder, for a model of this width. Raises InputError that names the file and the tensor."""
-    file = folder / FILE
-    try:
-        found = load_file(file)
-    except (OSError, SafetensorError) as error:
-        raise InputError(f"{file}: cannot be read ({error})") from None
+    """The heads in a folder, for a model of this width. Raises InputError that names the file and its tensors."""
     heads = ValueHeads(width)
-    for name, wanted in heads.state_dict().items():
-        if name not in found:
-            raise InputError(f"{file}: tensor '{name}' is missing")
-        if found[name].shape != wanted.shape:
-            have, need = tuple(found[name].shape), tuple(wanted.shape)
-            raise InputError(f"{file}: tensor '{name}' has the shape {have}, the model needs {need}")
-    heads.load_state_dict({name: found[name].float() for name in heads.state_dict()})
+    try:
+        heads.load_state_dict(load_file(folder / FILE))
+    except (OSError, SafetensorError, RuntimeError) as error:
+        raise InputError(f"{folder / FILE}: cannot be read ({' '.join(str(error).split())})") from None
     return heads
 
 

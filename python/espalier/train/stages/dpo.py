@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from ...export.lengths import common
 from ...export.records import Pair
 from ...export.tokenizer import Tokenizer
 from ..batches import LengthBatches
-from ..examples import Dropped, Examples
+from ..examples import Dropped, Examples, Measured
 from ..folder import PART, record_of
 from ..options import DpoOptions
 from ..stage import Setup, Stage
@@ -24,23 +25,20 @@ from ..trainer import WholeCheckpoints, arguments
 
 
 @dataclass(frozen=True)
-class PairExample:
-    """A pair as token ids."""
+class PairExample(Measured):
+    """A pair: the tokens of all that stands before the two steps, and of each step."""
 
-    id: str
-    prompt_ids: list[int]
-    """Of all that stands before the two steps."""
-    chosen_ids: list[int]
-    rejected_ids: list[int]
+    chosen: Sequence[int]
+    rejected: Sequence[int]
 
     @property
     def length(self) -> int:
         """Of the prompt with the longer step."""
-        return len(self.prompt_ids) + max(len(self.chosen_ids), len(self.rejected_ids))
+        return len(self.ids) + max(len(self.chosen), len(self.rejected))
 
     @property
     def learned(self) -> int:
-        return len(self.chosen_ids) + len(self.rejected_ids)
+        return len(self.chosen) + len(self.rejected)
 
 
 def text_of(pair: Pair) -> str:
@@ -151,12 +149,11 @@ def kept(folder: Path, examples: list[PairExample]) -> Any:
     if not folder.is_dir():
         part = folder.with_name(PART)
         shutil.rmtree(part, ignore_errors=True)
-        names = ("prompt_ids", "chosen_ids", "rejected_ids")
+        names = {"prompt_ids": "ids", "chosen_ids": "chosen", "rejected_ids": "rejected"}
         datasets.disable_progress_bars()
         examples = sorted(examples, key=lambda one: one.length)  # little padding, also where TRL makes the batches
-        datasets.Dataset.from_dict({name: [getattr(one, name) for one in examples] for name in names}).save_to_disk(
-            part
-        )
+        columns = {name: [getattr(one, of) for one in examples] for name, of in names.items()}
+        datasets.Dataset.from_dict(columns).save_to_disk(part)
         part.rename(folder)
     return datasets.load_from_disk(str(folder))
 

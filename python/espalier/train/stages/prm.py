@@ -13,27 +13,25 @@ from ...errors import InputError
 from ...export.records import Pair, Steps
 from ...export.tokenizer import Tokenizer
 from ...export.traces.text import neutral
-from ..batches import Batch
+from ..batches import Batch, padded
 from ..data import Row
-from ..examples import Dropped
+from ..examples import Dropped, Measured
 from ..options import PrmOptions
-from ..reward_text import before_step, padded, reward_ids
+from ..reward_text import before_step, reward_ids
 from ..stage import Setup, Stage
 from ..trainer import OwnLoss
 
 
 @dataclass(frozen=True)
-class RewardPair:
-    """Two texts, which differ in their last step."""
+class RewardPair(Measured):
+    """Two texts, which differ in their last step: the tokens of the chosen one, and of the rejected one."""
 
-    id: str
-    chosen: Sequence[int]
     rejected: Sequence[int]
 
     @property
     def length(self) -> int:
         """Tokens of a batch that both sides take, padded."""
-        return 2 * max(len(self.chosen), len(self.rejected))
+        return 2 * max(len(self.ids), len(self.rejected))
 
     @property
     def learned(self) -> int:
@@ -69,12 +67,6 @@ def reward_model(policy: Any) -> Any:
     return made
 
 
-def collate_pairs(pairs: Sequence[RewardPair], pad: int) -> Batch:
-    """`input_ids` and `attention_mask` [2 B, T]: all chosen texts, then all rejected ones."""
-    ids, mask = padded([*(one.chosen for one in pairs), *(one.rejected for one in pairs)], pad)
-    return {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask)}
-
-
 def margins(model: Any, batch: Batch) -> torch.Tensor:
     """R+ - R- of B pairs, [B]."""
     chosen, rejected = model(**batch, use_cache=False).logits.float().squeeze(-1).chunk(2)
@@ -91,7 +83,8 @@ class PairTrainer(OwnLoss):
     the same, but leaves long pairs out."""
 
     def collate(self, examples: Sequence[RewardPair]) -> Batch:
-        return collate_pairs(examples, self._pad)
+        """[2 B, T]: all chosen texts, then all rejected ones."""
+        return padded([*(one.ids for one in examples), *(one.rejected for one in examples)], self._pad)
 
     def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
         return ranking_loss(margins(model, batch))
@@ -119,23 +112,12 @@ SHOWN = {
 
 
 @dataclass(frozen=True)
-class State:
-    """The text of a state as T token ids. It is worth the share of good completions through it, as in AirRAG's reward
-    model and in OmegaPRM (arXiv 2406.06592), whose Monte-Carlo estimate is the share of rollouts that end right."""
+class State(Measured):
+    """The text of a state. It is worth the share of good completions through it, as in AirRAG's reward model and in
+    OmegaPRM (arXiv 2406.06592), whose Monte-Carlo estimate is the share of rollouts that end right."""
 
-    id: str
-    ids: Sequence[int]
-    """[T]"""
     share: float
     """0 to 1."""
-
-    @property
-    def length(self) -> int:
-        return len(self.ids)
-
-    @property
-    def learned(self) -> int:
-        return 1
 
 
 def states(chains: Sequence[Row[Steps]]) -> list[Row[Steps]]:
@@ -174,13 +156,6 @@ def state_example(state: Steps, tokenizer: Tokenizer, longest: int) -> State:
     return State(f"{state.origin.id}:{len(state.steps)}", ids, state.values[-1])
 
 
-def collate_states(states: Sequence[State], pad: int) -> Batch:
-    """`input_ids` and `attention_mask` [B, T], and `shares` [B]."""
-    ids, mask = padded([one.ids for one in states], pad)
-    shares = torch.tensor([one.share for one in states])
-    return {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask), "shares": shares}
-
-
 def logits(model: Any, batch: Batch) -> torch.Tensor:
     """[B]: 2 R. A search reads a reward as 1/2 + tanh(R)/2 = sigmoid(2 R), which is the share."""
     read = {name: batch[name] for name in ("input_ids", "attention_mask")}
@@ -197,7 +172,9 @@ class ShareTrainer(OwnLoss):
     """Learns the share of good completions of states. The loss of a batch is the mean over its states."""
 
     def collate(self, examples: Sequence[State]) -> Batch:
-        return collate_states(examples, self._pad)
+        """[B, T], and `shares` [B]."""
+        shares = torch.tensor([one.share for one in examples])
+        return padded([one.ids for one in examples], self._pad) | {"shares": shares}
 
     def loss_of(self, model: Any, batch: Batch) -> torch.Tensor:
         return share_loss(logits(model, batch), batch["shares"])

@@ -13,7 +13,7 @@ from ...export.records import Dialogue
 from ...export.tokenizer import Tokenizer
 from ..adapters import merged
 from ..batches import Batch, collate
-from ..examples import Dropped
+from ..examples import Dropped, Example
 from ..options import ValueOptions
 from ..policy import Policy
 from ..stage import Setup, Stage
@@ -23,24 +23,15 @@ from ..value_text import token_at, value_text
 
 
 @dataclass(frozen=True)
-class ValueExample:
-    """One path of T tokens."""
+class ValueExample(Example):
+    """One path, with the words of the policy."""
 
-    id: str
-    ids: Sequence[int]
-    """[T]"""
-    weights: Sequence[float]
-    """[T], of each token in the policy's loss; 0 = outside."""
     values: dict[str, list[tuple[int, float]]]
     """By head: the token at which a value is read, and what it should be."""
 
     @property
-    def length(self) -> int:
-        return len(self.ids)
-
-    @property
     def learned(self) -> int:
-        return sum(weight > 0 for weight in self.weights) + sum(map(len, self.values.values()))
+        return super().learned + sum(map(len, self.values.values()))
 
 
 def text_of(dialogue: Dialogue) -> str:
@@ -65,7 +56,7 @@ def example_of(dialogue: Dialogue, tokenizer: Tokenizer) -> ValueExample:
 def collate_values(examples: Sequence[ValueExample], pad: int) -> Batch:
     """B rows of T tokens. Beside `input_ids` and `weights` [B, T]: for each head its N places [N, 2] (row, token) and
     values [N]."""
-    batch = collate(examples, pad)  # type: ignore[arg-type]
+    batch = collate(examples, pad)
     for name in NAMES:
         found = [(row, at, value) for row, one in enumerate(examples) for at, value in one.values[name]]
         batch[f"{name}_places"] = torch.tensor([place[:2] for place in found], dtype=torch.long).view(-1, 2)
