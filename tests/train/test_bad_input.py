@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -30,7 +31,7 @@ def test_pairs_of_other_prompts_than_the_model_has_learned(run: Path, tiny: Path
     train_sft(run, tiny, tmp_path / "sft", max_steps=1)
     record = json.loads((tmp_path / "sft" / "training.json").read_text())
     (tmp_path / "sft" / "training.json").write_text(json.dumps(record | {"prompts": "another"}))
-    with pytest.raises(InputError, match=r"dpo.jsonl: its rows have another template than the model"):
+    with pytest.raises(InputError, match=r"dpo.jsonl: the model .* has learned the prompts 'another', not ''"):
         train_dpo(run, tmp_path / "sft", tmp_path / "out")
 
 
@@ -148,3 +149,10 @@ def test_a_row_without_text_is_named(tiny: Path, tmp_path: Path):
     del row["completion"]
     with pytest.raises(InputError, match=r"sft.jsonl:1: field 'completion': is missing"):
         train_sft(write_rows(tmp_path / "data", "sft", [row]), tiny, tmp_path / "out")
+
+
+@pytest.mark.parametrize("train", [train_sft, train_dpo])
+def test_several_processes_are_refused(train: Any, run: Path, tiny: Path, tmp_path: Path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match=r"`train \w+` runs in one process, 2 were started; trainers that take"):
+        train(run, tiny, tmp_path / "out")

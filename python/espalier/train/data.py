@@ -71,11 +71,6 @@ class Data(Generic[R]):
         """The hash of the prompts that the rows teach, '' for the built-in ones and for rows without a run."""
         return next((one.prompts for one in self.inputs if one.run), "")
 
-    @property
-    def known_prompts(self) -> bool:
-        """Whether a run says by which prompts the rows were made."""
-        return any(one.run for one in self.inputs)
-
 
 def read_data(folders: Sequence[str | os.PathLike[str]], product: str, kind: type[R] | tuple[type[R], ...]) -> Data[R]:
     """The rows of PRODUCT.jsonl in each folder, or of another product's file that is named itself.

@@ -78,10 +78,8 @@ class Examples(Generic[E]):
         said = self.lengths
         lost = "".join(f"; {n:,} left out: {why}" for why, n in said["dropped"].items())
         quantiles = ", ".join(f"{name} {said[name]:,}" for name in ("min", "median", "p95", "max"))
-        return (
-            f"{said['rows']:,} rows, {said['tokens']:,} tokens, {said['learned']:,} of them in the loss; "
-            f"tokens of a row: {quantiles}{lost}"
-        )
+        total = f"{said['rows']:,} rows, {said['tokens']:,} tokens, {said['learned']:,} of them in the loss"
+        return f"{total}; tokens of a row: {quantiles}{lost}"
 
 
 def examples_of(

@@ -28,6 +28,15 @@ def record_of(folder: Path) -> dict[str, Any]:
     return read_object(folder / RECORD) if (folder / RECORD).is_file() else {}
 
 
+def need_prompts(model: Path | None, now: str, where: str) -> None:
+    """Raises InputError where the model in this folder has learned other prompts than those of now."""
+    learned = record_of(model).get("prompts", now) if model is not None else now
+    if learned != now:
+        raise InputError(
+            f"{where}: the model {model} has learned the prompts '{learned}', not '{now}' ('': built-in ones)"
+        )
+
+
 def recognised(out: Path) -> Trained:
     """A training that had been finished."""
     record = record_of(out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -11,7 +12,6 @@ from ..errors import MissingPart
 from ..runs.progress import ProgressView
 from .data import Data, read_data
 from .options import GrpoOptions, TrainOptions
-from .processes import count
 from .sampling import read_asked
 from .source import source_of
 from .stage import Trained
@@ -29,9 +29,10 @@ def need_packages() -> None:
 
 
 def need_one_process(options: TrainOptions) -> None:
-    """Raises ValueError where several were started for a stage that has one."""
-    if count() > 1 and not options.parallel:
-        raise ValueError(f"`train {options.stage}` runs in one process, {count()} were started")
+    """Raises ValueError where several were started."""
+    if (count := int(os.environ.get("WORLD_SIZE", "1"))) > 1:
+        others = "trainers that take what `espalier export` writes run in several"
+        raise ValueError(f"`train {options.stage}` runs in one process, {count} were started; {others}")
 
 
 def train(options: TrainOptions, view: ProgressView | None = None) -> Trained:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import tokenizers
@@ -41,9 +41,10 @@ def width_for(parameters: int, vocabulary: int) -> int:
     return min(range(2 * STEP, 1025, STEP), key=lambda width: abs(size_of(width, vocabulary) - parameters))
 
 
-def new_tokenizer(texts: Iterable[str]) -> Any:
-    """A byte-level BPE tokenizer. The marks that stand in the texts, such as `<search>`, are tokens of their own."""
-    texts = list(texts)
+def new_tokenizer(texts: Sequence[str], most: int = 20_000) -> Any:
+    """A byte-level BPE tokenizer of every n-th text, `most` of them: more do not change a small vocabulary. The marks
+    that stand in the texts, such as `<search>`, are tokens of their own."""
+    texts = texts[:: max(1, -(-len(texts) // most))]
     marks = Counter(mark for text in texts for mark in set(MARK.findall(text)))
     raw = tokenizers.Tokenizer(tokenizers.models.BPE())
     raw.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
@@ -88,8 +89,3 @@ def new_model(parameters: int, tokenizer: Any, seed: int, context: int) -> Any:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return transformers.LlamaForCausalLM(config)
-
-
-def rows_for_tokenizer(texts: Sequence[str], most: int = 20_000) -> list[str]:
-    """Every n-th text, at most `most` of them: more do not change a small vocabulary."""
-    return list(texts[:: max(1, -(-len(texts) // most))])

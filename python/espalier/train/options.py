@@ -35,8 +35,6 @@ class TrainOptions:
     """What the stage does."""
     record: ClassVar[type[Any] | tuple[type[Any], ...]]
     """What a row of the stage's file is."""
-    parallel: ClassVar[bool] = True
-    """Whether several processes may share it."""
     data: Sequence[str | os.PathLike[str]]
     model: str
     out: str | os.PathLike[str]
@@ -129,8 +127,6 @@ class DpoOptions(TrainOptions):
     stage: ClassVar[str] = "dpo"
     summary: ClassVar[str] = "Train a model on the preference pairs of dpo.jsonl, step by step."
     record: ClassVar[Any] = Pair
-    parallel: ClassVar[bool] = False
-    """TRL gathers batches of equal size alone."""
     beta: float = option(0.1, "How strongly the model is held to the one that it begins as.", "X")
     kinds: str = option(
         "both",
@@ -207,7 +203,6 @@ class PrmOptions(TrainOptions):
 class Sampled(TrainOptions):
     """Options of a stage that samples trajectories with the model."""
 
-    parallel: ClassVar[bool] = False
     data: Sequence[Any] = ()  # the rows are sampled
     questions: str = option("", "JSON lines with id, question and golden_answers. They are sampled.", "FILE")
     corpus: str = option("", "JSON lines with id, title and contents. They are searched.", "FILE")

@@ -18,7 +18,7 @@ from ..export.tokenizer import Tokenizer
 from ..local.folder import loaded
 from ..local.gguf import read_header
 from .gguf_split import split_by
-from .micro import new_model, new_tokenizer, rows_for_tokenizer
+from .micro import new_model, new_tokenizer
 from .source import Source
 
 
@@ -42,7 +42,7 @@ def load_policy(source: Source, texts: Callable[[], Sequence[str]], *, seed: int
     """The model that a source names. `texts` gives the rows' texts, for a new tokenizer. Raises InputError for a model
     that cannot be loaded, or without a chat template."""
     if source.kind == "micro":
-        tokenizer = new_tokenizer(rows_for_tokenizer(texts()))
+        tokenizer = new_tokenizer(texts())
         model = new_model(source.parameters, tokenizer, seed, context)
         dtype = torch.float32
     else:

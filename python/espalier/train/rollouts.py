@@ -11,13 +11,12 @@ from typing import Any
 
 import torch
 
-from ..errors import InputError
 from ..export.records import Asked, Trace
 from ..export.traces.advantages import ADVANTAGES, Tokens
 from ..export.traces.text import plain
 from ..io.files import read_object, write_jsonl
 from ..local.transformers import Transformers
-from .folder import record_of
+from .folder import need_prompts
 from .options import GrpoOptions
 from .sampling import asked, write_copies
 from .stage import Setup
@@ -135,19 +134,9 @@ class Sampler:
             asked("expand" if grows else "answer", options, engine, file, run, own, **more)
         finally:
             model.train(was)
-        self._setup.notes["prompts"] = str(read_object(run / "run.json").get("inputs", {}).get("prompts", ""))
-        self._check_prompts()
+        self._setup.notes["prompts"] = now = str(read_object(run / "run.json").get("inputs", {}).get("prompts", ""))
+        need_prompts(self._setup.source.path, now, "option 'prompts'")
         return list(traces(run) if grows else chains(run, self._gold, options.reward))
-
-    def _check_prompts(self) -> None:
-        """Raises InputError where the model has learned other prompts than those that it is asked by."""
-        now, path = self._setup.notes["prompts"], self._setup.source.path
-        learned = record_of(path).get("prompts", now) if path is not None else now
-        if learned != now:
-            raise InputError(
-                f"option 'prompts': the model {path} was trained on the prompts '{learned}', it is asked by '{now}' "
-                "('' are the built-in ones)"
-            )
 
 
 GROWN: dict[tuple[str, str], dict[str, Any]] = {

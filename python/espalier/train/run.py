@@ -6,7 +6,7 @@ import logging
 import shutil
 import warnings
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import transformers
 from ..errors import Error, InputError
 from ..io.files import working, write_text
 from ..local.memory import available_memory, gib
+from ..local.transformers import chosen_device
 from ..runs.progress import ProgressView
 from .adapters import with_adapters
 from .data import Data
@@ -23,7 +24,6 @@ from .folder import CHECKPOINTS, RECORD, begin, card, json_text, newest, recogni
 from .gguf_file import check_gguf
 from .options import TrainOptions
 from .policy import load_policy
-from .processes import is_first, of_first
 from .source import Source
 from .stage import Setup, Stage, Trained
 from .stages.dpo import DPO
@@ -31,7 +31,7 @@ from .stages.grpo import GRPO
 from .stages.prm import PRM
 from .stages.sft import SFT
 from .stages.value import VALUE
-from .trainer import Watch, device_of
+from .trainer import Watch
 
 log = logging.getLogger("espalier")
 STAGES: dict[str, Stage[Any, Any]] = {"sft": SFT, "dpo": DPO, "value": VALUE, "prm": PRM, "grpo": GRPO}
@@ -41,28 +41,21 @@ def run(
     options: TrainOptions, source: Source, data: Data[Any], versions: dict[str, str], view: ProgressView | None
 ) -> Trained:
     """Trains, unless that has been done already. Raises as `job.train`."""
-    if not is_first():
-        view = None  # one process speaks
-    say = view.say if view else log.info if is_first() else log.debug
+    say = view.say if view else log.info
     out = Path(options.out)
     if source.path is not None and out.resolve() == source.path.resolve():
         raise InputError(f"option 'out': {out} is the model that the training begins with: name another folder")
-    with ExitStack() as stack:
-        stack.enter_context(warnings.catch_warnings())
+    with warnings.catch_warnings(), working(out, f"train {options.stage}") as next_files, view or nullcontext():
         # peft and TRL use the old names of transformers for what is not asked for here.
         warnings.filterwarnings("ignore", "`(is_)?gradient_checkpointing` is deprecated", FutureWarning)
-        next_files = stack.enter_context(working(out, f"train {options.stage}")) if is_first() else out
-        if view:
-            stack.enter_context(view)
         plan = {"stage": options.stage, **options.plan, "model": source.name, "weights": source.hash}
         plan["data"] = [one.hash for one in data.inputs]
-        on_gpu = device_of(options.device).type == "cuda"
-        if of_first(lambda: begin(out, plan, overwrite=options.overwrite), on_gpu=on_gpu):
+        chosen_device(torch, options.device)  # a wrong one is named before anything is written
+        if begin(out, plan, overwrite=options.overwrite):
             say(f"{out}: this training is finished")
             return recognised(out)
         record = trained(options, source, data, out, next_files, {"versions": versions}, say, view)
-    if is_first():  # only an unfinished training needs them
-        shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)
+    shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)  # only an unfinished training needs them
     return Trained(out, record["steps"], record["loss"], record["eval_loss"])
 
 
@@ -135,18 +128,17 @@ def trained(
         **known,
         **setup.notes,
     }
-    if trainer.is_world_process_zero():
-        try:
-            trainer.write(setup, next_files)
-            write_text(next_files / "README.md", card(record))
-            write_text(next_files / RECORD, json_text(record))
-            for file in next_files.glob("*.safetensors"):  # its library makes files that only their owner may read
-                shutil.copymode(next_files / RECORD, file)
-            synchronise(next_files)
-        except Error:
-            raise
-        except Exception as error:  # safetensors and tokenizers have errors of their own for a full disk
-            raise Error(f"{out}: the trained model cannot be written ({why_unwritten(error, out)})") from error
+    try:
+        trainer.write(setup, next_files)
+        write_text(next_files / "README.md", card(record))
+        write_text(next_files / RECORD, json_text(record))
+        for file in next_files.glob("*.safetensors"):  # its library makes files that only their owner may read
+            shutil.copymode(next_files / RECORD, file)
+        synchronise(next_files)
+    except Error:
+        raise
+    except Exception as error:  # safetensors and tokenizers have errors of their own for a full disk
+        raise Error(f"{out}: the trained model cannot be written ({why_unwritten(error, out)})") from error
     return record
 
 

@@ -32,23 +32,16 @@ class Source:
         return folder_hash(self.path) if self.kind == "folder" else content_hash(self.path)
 
     @property
-    def bytes(self) -> int:
-        """The size of the files with weights, 0 for new ones."""
-        if self.path is None:
-            return 0
-        files = weights(self.path) if self.kind == "folder" else [self.path]
-        return sum(file.stat().st_size for file in files)
-
-    @property
     def least_parameters(self) -> int:
         """Of its files, a parameter takes 4 bytes in a folder (2 where its configuration says 16 bits), and at most 2
         in a GGUF file."""
         if self.path is None:
             return self.parameters
         if self.kind == "gguf":
-            return self.bytes // 2
+            return self.path.stat().st_size // 2
         config = (self.path / "config.json").read_text(encoding="utf-8")
-        return self.bytes // (2 if any(name in config for name in ('"bfloat16"', '"float16"')) else 4)
+        size = sum(file.stat().st_size for file in weights(self.path))
+        return size // (2 if any(name in config for name in ('"bfloat16"', '"float16"')) else 4)
 
 
 def source_of(model: str) -> Source:

@@ -14,7 +14,6 @@ import torch
 import transformers
 
 from ..errors import Error
-from ..io.files import write_jsonl
 from ..local.transformers import chosen_device
 from ..runs.progress import ProgressView, eta
 from .adapters import merged
@@ -51,13 +50,9 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
         self.check_weights()
         self._saving = folder / PART
         try:
-            if self.is_world_process_zero():
-                shutil.rmtree(self._saving, ignore_errors=True)
-            self.accelerator.wait_for_everyone()
+            shutil.rmtree(self._saving, ignore_errors=True)
             transformers.Trainer._save_checkpoint(self, model, trial)
-            self.accelerator.wait_for_everyone()
-            if self.is_world_process_zero():
-                place(self._saving / f"checkpoint-{step}", folder)
+            place(self._saving / f"checkpoint-{step}", folder)
         except Exception as error:  # safetensors and torch have errors of their own for a full disk
             why = why_unwritten(error, folder)
             shutil.rmtree(self._saving, ignore_errors=True)
@@ -78,6 +73,13 @@ class WholeCheckpoints(transformers.Trainer):  # type: ignore[misc]
 
     def _diverged(self, what: str) -> Error:
         return Error(f"{what}: a lower option 'lr' ({self.args.learning_rate:g}) helps, with --overwrite")
+
+    def in_batches(self, examples: Any, lengths: Sequence[int], options: TrainOptions) -> Any:
+        """A loader of examples of these lengths."""
+        batches = LengthBatches(lengths, options.batch_tokens, options.seed)
+        return self.accelerator.prepare(
+            torch.utils.data.DataLoader(examples, batch_sampler=batches, collate_fn=self.data_collator)
+        )
 
     def write(self, setup: Setup[Any, Any], folder: Path) -> None:
         """Writes model, tokenizer and, where it is asked for, a GGUF file. Adapters are merged into the model."""
@@ -143,14 +145,7 @@ class OwnLoss(WholeCheckpoints):
         return self.lr_scheduler
 
     def _loader(self, examples: Sequence[Measured]) -> Any:
-        lengths = [one.length for one in examples]
-        loader = torch.utils.data.DataLoader(
-            examples,
-            batch_sampler=LengthBatches(lengths, self._options.batch_tokens, self._options.seed),
-            collate_fn=self.data_collator,
-            pin_memory=self.args.dataloader_pin_memory,
-        )
-        return self.accelerator.prepare(loader)
+        return self.in_batches(examples, [one.length for one in examples], self._options)
 
     def get_train_dataloader(self) -> Any:
         return self._loader(self.train_dataset)
@@ -158,15 +153,13 @@ class OwnLoss(WholeCheckpoints):
     def _get_num_items_in_batch(self, batch_samples: list[Batch], device: Any) -> Any:
         if not batch_samples:
             return None
-        found = torch.stack([self.amount_of(batch).float() for batch in batch_samples]).sum().to(device)
-        return self.accelerator.gather(found).sum() if self.args.world_size > 1 else found
+        return torch.stack([self.amount_of(batch).float() for batch in batch_samples]).sum().to(device)
 
     def compute_loss(
         self, model: Any, inputs: Batch, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> torch.Tensor:
         divisor = self.amount_of(inputs) if num_items_in_batch is None else num_items_in_batch
-        # Gradients are averaged over the processes, and this is a sum over them.
-        return self.loss_of(model, inputs) * self.accelerator.num_processes / divisor.clamp(min=1e-9)
+        return self.loss_of(model, inputs) / divisor.clamp(min=1e-9)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> dict[str, float]:
         """The loss of all held-out rows together. Also notes what the model says of them."""
@@ -180,7 +173,7 @@ class OwnLoss(WholeCheckpoints):
                 sums += torch.stack([self.loss_of(self.model, batch).float(), self.amount_of(batch).float()])
                 said.append(self.said_of(model, batch))
         self.note(said)
-        total, count = self.accelerator.reduce(sums).tolist() if self.args.world_size > 1 else sums.tolist()
+        total, count = sums.tolist()
         metrics = {"eval_loss": total / max(count, 1e-9)}
         self.log(metrics)
         self.control = self.callback_handler.on_evaluate(self.args, self.state, self.control, metrics)
@@ -202,16 +195,15 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
     def on_train_begin(self, args: Any, state: Any, control: Any, **more: Any) -> None:
         """The lines of a checkpoint are in the history. Those that came behind it are written again."""
         self._begin, self._first = time.monotonic(), state.global_step
-        if state.is_world_process_zero:
-            write_jsonl(self._file, map(figures, state.log_history))
+        self._file.write_text("".join(map(line_of, state.log_history)), encoding="utf-8")
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **more: Any) -> None:
-        if not state.is_world_process_zero or not logs or "train_runtime" in logs:
+        if not logs or "train_runtime" in logs:
             return
         state.log_history[-1]["seconds"] = round(time.monotonic() - self._begin, 2)
         try:
             with self._file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(figures(state.log_history[-1])) + "\n")
+                file.write(line_of(state.log_history[-1]))
         except OSError as error:
             raise Error(f"{self._file}: cannot be written ({why_unwritten(error, self._file.parent)})") from error
         if "loss" in logs:
@@ -225,18 +217,12 @@ class Watch(transformers.TrainerCallback):  # type: ignore[misc]
         self._view.show(done, of_all, seconds, f"step {done:,}/{of_all:,}{self._loss}, ETA {left}")
 
 
-def figures(logs: dict[str, Any]) -> dict[str, Any]:
+def line_of(logs: dict[str, Any]) -> str:
     """What transformers logs, as a line of metrics.jsonl: its numbers, by our names."""
     named = {"learning_rate": "lr", "grad_norm": "gradient_norm"}
     numbers = {name: value for name, value in logs.items() if isinstance(value, (int, float)) and math.isfinite(value)}
     first = {name: numbers.pop(name) for name in ("step", "seconds") if name in numbers}
-    return first | {named.get(name, name): value for name, value in numbers.items()}
-
-
-def device_of(name: str) -> torch.device:
-    """The device of this name. Raises ValueError where there is none."""
-    device: torch.device = chosen_device(torch, name)
-    return device
+    return json.dumps(first | {named.get(name, name): value for name, value in numbers.items()}) + "\n"
 
 
 def arguments(
@@ -252,8 +238,7 @@ def arguments(
 
     `evaluates`: whether rows are held out.
     """
-    device = device_of(options.device)
-    on_gpu = device.type == "cuda"
+    on_gpu = chosen_device(torch, options.device).type == "cuda"
     return kind(
         output_dir=str(folder),
         use_cpu=not on_gpu,

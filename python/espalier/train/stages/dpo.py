@@ -12,13 +12,11 @@ import datasets
 import torch
 import trl
 
-from ...errors import InputError
 from ...export.lengths import common
 from ...export.records import Pair
 from ...export.tokenizer import Tokenizer
-from ..batches import LengthBatches
 from ..examples import Dropped, Examples, Measured
-from ..folder import PART, record_of
+from ..folder import PART, need_prompts
 from ..options import DpoOptions
 from ..stage import Setup, Stage
 from ..trainer import WholeCheckpoints, arguments
@@ -71,17 +69,6 @@ def example_of(pair: Pair, tokenizer: Tokenizer, options: DpoOptions) -> PairExa
     return PairExample(pair.origin.id, chosen[:begin], chosen[begin:], rejected[begin:])
 
 
-def check_prompts(setup: Setup[DpoOptions, Pair]) -> None:
-    """Raises InputError where the model has learned other prompts than those of the pairs."""
-    path = setup.source.path
-    record = record_of(path) if path is not None and setup.source.kind == "folder" else {}
-    if record and setup.data.known_prompts and record["prompts"] != setup.data.prompts:
-        raise InputError(
-            f"{setup.data.inputs[0].path}: its rows have another template than the model {path} was trained on: their "
-            f"run had the prompts '{setup.data.prompts}', the model's rows '{record['prompts']}'"
-        )
-
-
 class StepDpoTrainer(WholeCheckpoints, trl.DPOTrainer):  # type: ignore[misc]
     """TRL's trainer over token ids that are given, in batches of nearly equal length.
 
@@ -126,13 +113,10 @@ class StepDpoTrainer(WholeCheckpoints, trl.DPOTrainer):  # type: ignore[misc]
             2 * (len(one["prompt_ids"]) + max(len(one["chosen_ids"]), len(one["rejected_ids"])))
             for one in self.train_dataset
         ]
-        batches = LengthBatches(lengths, self._setup.options.batch_tokens, self._setup.options.seed)
-        loader = torch.utils.data.DataLoader(self.train_dataset, batch_sampler=batches, collate_fn=self.data_collator)
-        return self.accelerator.prepare(loader)
+        return self.in_batches(self.train_dataset, lengths, self._setup.options)
 
     def _get_num_items_in_batch(self, batch_samples: list[Any], device: Any) -> Any:
-        pairs = torch.tensor(sum(len(batch["input_ids"]) // 2 for batch in batch_samples), device=device)
-        return self.accelerator.gather(pairs).sum() if self.args.world_size > 1 else pairs
+        return torch.tensor(sum(len(batch["input_ids"]) // 2 for batch in batch_samples), device=device)
 
     def compute_loss(
         self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
@@ -140,7 +124,7 @@ class StepDpoTrainer(WholeCheckpoints, trl.DPOTrainer):  # type: ignore[misc]
         loss = super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
         if num_items_in_batch is None or return_outputs:
             return loss
-        return loss * (len(inputs["input_ids"]) // 2) * self.accelerator.num_processes / num_items_in_batch
+        return loss * (len(inputs["input_ids"]) // 2) / num_items_in_batch
 
 
 def kept(folder: Path, examples: list[PairExample]) -> Any:
@@ -159,7 +143,9 @@ def kept(folder: Path, examples: list[PairExample]) -> Any:
 
 
 def trainer(setup: Setup[DpoOptions, Pair]) -> StepDpoTrainer:
-    check_prompts(setup)
+    for one in setup.data.inputs:
+        if one.run:
+            need_prompts(setup.source.path, one.prompts, str(one.path))
     found = setup.examples(lambda pair: example_of(pair, setup.policy.tokenizer, setup.options))
     return StepDpoTrainer(setup, found)
 
