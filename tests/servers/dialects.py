@@ -12,6 +12,10 @@ from typing import Any
 Json = dict[str, Any]
 
 
+def encode(reply: object) -> bytes:
+    return json.dumps(reply, ensure_ascii=False).encode()
+
+
 class Refused(Exception):
     """The server refuses a request."""
 

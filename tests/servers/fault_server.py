@@ -15,16 +15,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dialects import DIALECTS, MODEL, Json, Refused, ollama_reply_to, reply_to
-from faults import DAMAGED, PERMANENT, RELISTED, REPLACED, STREAMED, Answer
-from streams import cut_anywhere, encode, ollama_stream_of, stream_of
+from dialects import DIALECTS, MODEL, Json, Refused, encode, ollama_reply_to, reply_to
+from faults import DAMAGED, PERMANENT, RELISTED, REPLACED, Answer
 
 
 class FaultServer:
     """Answers as `dialect` does; the share `rate` of all attempts meets one of `faults` instead, drawn from the seed,
-    the request and the number of the attempt, so that the order of arrival changes nothing. Serves the model's routes,
-    whole or as streams, and /retrieve: the `passages` that have most words of the query. With `tls`, each attempt has
-    a connection of its own and "TLS" is the only fault: it breaks the handshake."""
+    the request and the number of the attempt, so that the order of arrival changes nothing. Serves the model's routes
+    and /retrieve: the `passages` that have most words of the query. With `tls`, each attempt has a connection of its
+    own and "TLS" is the only fault: it breaks the handshake."""
 
     def __init__(
         self,
@@ -39,7 +38,6 @@ class FaultServer:
     ) -> None:
         self.dialect = DIALECTS[dialect]
         self.met: Counter[str] = Counter()  # attempts by fault, "" = served
-        self.streams = 0  # replies that came in pieces
         self.followed = False  # somebody went where a redirect points
         self._faults, self._rate, self._seed = list(faults), rate, seed
         self._golds, self._tls = dict(golds or {}), tls
@@ -148,38 +146,17 @@ class FaultServer:
             self.followed = True
         fault = "" if self._tls else self._draw(path[0] + body)
         if instead := REPLACED.get(fault) or PERMANENT.get(fault):
-            (status, headers, reply), stream = instead(self.dialect), []
+            status, headers, reply = instead(self.dialect)
         else:
-            (status, headers, reply), stream = self._good(path[0].decode(), body, fault)
-        if fault in STREAMED and not stream:
-            fault = ""
+            status, headers, reply = self._good(path[0].decode(), body, fault)
         if self._tls:
             headers["Connection"] = "close"
         else:
             self._count(fault)
-        headers["Transfer-Encoding" if stream else "Content-Length"] = "chunked" if stream else str(len(reply))
+        headers["Content-Length"] = str(len(reply))
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         head = f"HTTP/1.1 {status} Answer\r\n{lines}\r\n".encode()
-        if stream:
-            return self._send_stream(connection, head, stream, fault) and not self._tls
         return self._send(connection, head, reply, fault) and not self._tls
-
-    def _send_stream(self, connection: socket.socket, head: bytes, stream: list[bytes], fault: str) -> bool:
-        """Sends lines in chunks that begin and end anywhere. A stream that is cut or stalls has no last chunk."""
-        whole = DAMAGED[fault](b"".join(stream)) if fault in DAMAGED else b"".join(stream)
-        chunks = [b"%x\r\n%b\r\n" % (len(part), part) for part in cut_anywhere(whole, self._seed)]
-        if fault in ("refuse", "stall", "reset", "drip"):
-            return self._send(connection, head, b"".join(chunks) + b"0\r\n\r\n", fault)
-        connection.sendall(head)
-        for chunk in chunks:
-            connection.sendall(chunk)
-        if fault == "stream stalled":
-            return self._send(connection, b"", b"", "stall")
-        if fault == "stream cut":
-            return False
-        connection.sendall(b"0\r\n\r\n")
-        self.streams += 1
-        return True
 
     def _send(self, connection: socket.socket, head: bytes, reply: bytes, fault: str) -> bool:
         if fault == "stall":
@@ -204,22 +181,13 @@ class FaultServer:
             connection.sendall(part)
         return True
 
-    def _good(self, path: str, body: bytes, fault: str) -> tuple[Answer, list[bytes]]:
-        """An answer, or its head and the lines of a stream. Its content may be damaged."""
-        request = json.loads(body or b"null")
+    def _good(self, path: str, body: bytes, fault: str) -> Answer:
+        """An answer, whose content may be damaged."""
         try:
-            reply = RELISTED.get(fault, dict)(self.reply_to(path, request))
+            reply = RELISTED.get(fault, dict)(self.reply_to(path, json.loads(body or b"null")))
         except Refused as refusal:
-            return (refusal.status, {}, encode(self.dialect.error(refusal.status, str(refusal), refusal.code))), []
-        if not (request and request.get("stream")):
-            return (200, {}, DAMAGED.get(fault, bytes)(encode(reply))), []
-        if path.startswith("/api/"):
-            kind, stream = "application/x-ndjson", ollama_stream_of(reply)
-        else:
-            kind, stream = "text/event-stream", stream_of(request, reply)
-        if fault in STREAMED:
-            stream = STREAMED[fault](self.dialect, stream)
-        return (200, {"Content-Type": kind}, b""), stream
+            return refusal.status, {}, encode(self.dialect.error(refusal.status, str(refusal), refusal.code))
+        return 200, {}, DAMAGED.get(fault, bytes)(encode(reply))
 
     def reply_to(self, path: str, request: Json) -> Json:
         """A reply without a fault. Raises Refused."""

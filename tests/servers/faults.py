@@ -8,8 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from email.utils import formatdate
 
-from dialects import TOKENS, Dialect, Json
-from streams import encode, is_event, lines_of
+from dialects import TOKENS, Dialect, Json, encode
 
 Answer = tuple[int, dict[str, str], bytes]
 Status = Callable[[Dialect], Answer]
@@ -89,23 +88,3 @@ DAMAGED: Mapping[str, Callable[[bytes], bytes]] = {
 BROKEN: Sequence[str] = ("refuse", "stall", "reset", "drip")
 
 TRANSIENT: Sequence[str] = (*BROKEN, *REPLACED, *RELISTED, *DAMAGED)  # and "TLS", for a server that speaks it
-
-
-def _after_half(*more: bytes) -> Callable[[Dialect, list[bytes]], list[bytes]]:
-    return lambda _, stream: [*stream[: len(stream) // 2], *more]
-
-
-def _error_after_half(dialect: Dialect, stream: list[bytes]) -> list[bytes]:
-    error = dialect.error(500, "injected", "")
-    return [*stream[: len(stream) // 2], *lines_of([error], events=is_event(stream[-1]))]
-
-
-# What happens to a reply that comes as a stream.
-STREAMED: Mapping[str, Callable[[Dialect, list[bytes]], list[bytes]]] = {
-    "stream with an error": _error_after_half,
-    "stream without an end": lambda _, stream: stream[:-1],
-    "stream with garbage": lambda _, stream: [*stream[:-1], stream[0][:-9] + b"\n\n", *stream[-1:]],
-    "stream with HTML": _after_half(b"<html><h1>Bad Gateway</h1></html>\n\n"),
-    "stream cut": _after_half(),
-    "stream stalled": _after_half(),
-}

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import trustme
+from dialects import encode
 from fault_server import FaultServer
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
-from streams import encode
 
 
 class H2Server:

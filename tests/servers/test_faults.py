@@ -15,7 +15,7 @@ import pytest
 import trustme
 from dialects import DIALECTS
 from fault_server import FaultServer
-from faults import PERMANENT, STREAMED, TRANSIENT
+from faults import PERMANENT, TRANSIENT
 from runs import contents, expand, knowledge, rows
 
 Run = Callable[..., esp.runs.RunResult]
@@ -80,21 +80,15 @@ def faulty(
 
     with ThreadPoolExecutor(8) as pool:
         runs = {fault: pool.submit(do, "vllm", [fault], 0.1) for fault in TRANSIENT}
-        runs |= {fault: pool.submit(do, "vllm", [fault], 0.1, stream=True) for fault in STREAMED}
         runs |= {dialect: pool.submit(do, dialect, TRANSIENT, 0.3, limit=1) for dialect in DIALECTS}
-        everything = [*TRANSIENT, *STREAMED]
-        for dialect in DIALECTS:
-            runs[f"{dialect} streams"] = pool.submit(do, dialect, everything, 0.3, limit=1, stream=True)
         yield lambda name: runs[name].result()
         pool.shutdown(cancel_futures=True)
 
 
-@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_same_texts_make_the_same_trees_whatever_the_dialect(dialect, stream, serving, run, whole, tmp_path):
+def test_the_same_texts_make_the_same_trees_whatever_the_dialect(dialect, serving, run, whole, tmp_path):
     with serving(dialect) as server:
-        assert run(server, tmp_path, stream=stream).open == 0
-    assert server.streams > 0 if stream else server.streams == 0
+        assert run(server, tmp_path).open == 0
     assert contents(tmp_path) == whole[dialect]
 
 
@@ -106,16 +100,16 @@ def test_dialects_differ_in_how_they_count_tokens_and_in_nothing_else(whole):
     assert uncounted(whole["vllm"]) == uncounted(whole["openai"])
 
 
-@pytest.mark.parametrize("fault", [*TRANSIENT, *STREAMED])
+@pytest.mark.parametrize("fault", TRANSIENT)
 def test_a_transient_fault_at_a_tenth_of_the_attempts_changes_no_byte(fault, faulty, whole):
     met = faulty(fault)
     assert met.result.open == 0 and met.server.met[fault] > 0
     assert met.files == whole["vllm"]
 
 
-@pytest.mark.parametrize("name", [*DIALECTS, *(f"{dialect} streams" for dialect in DIALECTS)])
-def test_all_transient_faults_together_change_no_byte(name, faulty, whole):
-    met, dialect = faulty(name), name.partition(" ")[0]
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_all_transient_faults_together_change_no_byte(dialect, faulty, whole):
+    met = faulty(dialect)
     assert met.result.open == 0 and met.server.met.total() > 1.1 * met.server.met[""]
     assert all(whole[dialect][file].startswith(made) for file, made in met.files.items())  # of the first question
 
