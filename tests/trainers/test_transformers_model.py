@@ -32,6 +32,13 @@ def model(network: LlamaForCausalLM) -> esp.Transformers:
     return esp.Transformers(network, byte_tokenizer(), batch=4)
 
 
+@pytest.fixture
+def folder(network: LlamaForCausalLM, tmp_path: Path) -> Path:
+    network.save_pretrained(tmp_path / "tiny")
+    byte_tokenizer().save_pretrained(tmp_path / "tiny")
+    return tmp_path / "tiny"
+
+
 def logits(network: LlamaForCausalLM, text: str) -> torch.Tensor:
     with torch.no_grad():
         return network(byte_tokenizer()(text, return_tensors="pt")["input_ids"]).logits[0, -1]
@@ -39,6 +46,13 @@ def logits(network: LlamaForCausalLM, text: str) -> torch.Tensor:
 
 def prompt(text: str = "Who?", **more: object) -> esp.Prompt:
     return esp.Prompt(text, **{"temperature": 1.0, "max_tokens": 12, "seed": 3, **more})
+
+
+def asked(**more: object) -> SimpleNamespace:
+    """One token of a bare prompt, with all that an engine may ask for."""
+    fields = {"messages": [{"role": "user", "content": "a"}], "temperature": 1.0, "top_k": 0, "top_p": 1.0, "stop": []}
+    chances = {"logprobs": False, "token_logprobs": False}
+    return SimpleNamespace(**{**fields, **chances, "max_tokens": 1, "seed": 3, "sample": 0, "grammar": "", **more})
 
 
 def test_a_sample_is_the_same_in_every_batch(model: esp.Transformers, network: LlamaForCausalLM):
@@ -63,29 +77,18 @@ def test_samples_follow_the_models_probabilities(model: esp.Transformers, networ
 
 def test_a_nucleus_keeps_what_is_unlikely_out(network: LlamaForCausalLM):
     best = byte_tokenizer().decode([int(logits(network, "a").argmax())])
-    asked = {
-        "messages": [{"role": "user", "content": "a"}],
-        "temperature": 1.0,
-        "max_tokens": 1,
-        "stop": [],
-        "seed": 3,
-        "top_k": 0,
-        "logprobs": False,
-        "token_logprobs": False,
-    }
-    drawn = [SimpleNamespace(**asked, top_p=0.001, sample=i) for i in range(8)]
+    drawn = [asked(top_p=0.001, sample=i) for i in range(8)]
     assert {a.text for a in esp.Transformers(network, byte_tokenizer(), chat=False)(drawn)} == {best}
 
 
 def test_only_the_k_likeliest_tokens_are_drawn_and_the_nucleus_is_one_of_them(network: LlamaForCausalLM):
     """Of the three likeliest tokens with the chances a > b > c, top_p leaves a and b where a < top_p (a + b + c)."""
-    fields = {"messages": [{"role": "user", "content": "a"}], "temperature": 3.0, "max_tokens": 1, "stop": []}
     a, b, c = torch.topk(torch.softmax(logits(network, "a") / 3, -1), 3).values.tolist()
     model = esp.Transformers(network, byte_tokenizer(), chat=False, batch=256)
 
     def drawn(top_k: int, top_p: float) -> set[int]:
-        rest = {"seed": 3, "logprobs": True, "token_logprobs": True}
-        rows = [SimpleNamespace(**fields, **rest, top_k=top_k, top_p=top_p, sample=i) for i in range(200)]
+        shown = {"temperature": 3.0, "logprobs": True, "token_logprobs": True}
+        rows = [asked(**shown, top_k=top_k, top_p=top_p, sample=i) for i in range(200)]
         return {round(1e6 * answer.logprob) for answer in model(rows)}
 
     best = [round(1e6 * one) for one in torch.log_softmax(logits(network, "a"), -1).topk(3).values.tolist()]
@@ -194,9 +197,8 @@ def test_the_samples_of_a_prompt_share_its_reading(network: LlamaForCausalLM):
 
 
 def test_log_probabilities_are_the_models_own(network: LlamaForCausalLM):
-    fields = {"messages": [{"role": "user", "content": "a"}], "temperature": 0.5, "top_p": 1.0, "max_tokens": 1}
-    asked = SimpleNamespace(**fields, top_k=0, stop=[], seed=1, sample=0, logprobs=True, token_logprobs=True)
-    [answer] = esp.Transformers(network, byte_tokenizer(), chat=False)([asked])
+    one = asked(temperature=0.5, seed=1, logprobs=True, token_logprobs=True)
+    [answer] = esp.Transformers(network, byte_tokenizer(), chat=False)([one])
     [(text, logprob)] = answer.tokens
     raw = torch.log_softmax(logits(network, "a"), -1)
     [token] = byte_tokenizer()(text)["input_ids"] if text.isascii() and text else [None]
@@ -207,20 +209,13 @@ def test_log_probabilities_are_the_models_own(network: LlamaForCausalLM):
 
 def test_a_grammar_is_kept(network: LlamaForCausalLM):
     pytest.importorskip("llguidance")
-    fields = {"messages": [{"role": "user", "content": "a"}], "top_p": 1.0, "top_k": 0, "max_tokens": 12, "stop": []}
     model = esp.Transformers(network, byte_tokenizer(), chat=False)
     assert model.takes_grammar
-    asked = [
-        SimpleNamespace(
-            **fields, seed=1, sample=i, temperature=1.0, logprobs=False, token_logprobs=False,
-            grammar='root ::= ("yes" | "no") " " [0-9]',
-        )
-        for i in range(8)
-    ]  # fmt: skip
-    replies = model([*asked, SimpleNamespace(**{**vars(asked[0]), "grammar": ""})])
+    kept = {"max_tokens": 12, "seed": 1, "grammar": 'root ::= ("yes" | "no") " " [0-9]'}
+    replies = model([*(asked(**kept, sample=i) for i in range(8)), asked(max_tokens=12, seed=1)])
     assert all(len(r.text) in (4, 5) and r.text.split()[0] in ("yes", "no") and r.finish == "stop" for r in replies[:8])
     assert len({r.text for r in replies[:8]}) > 1 and replies[8].finish == "length"
-    [bad] = model([SimpleNamespace(**{**vars(asked[0]), "grammar": "root ::= ("})])
+    [bad] = model([asked(grammar="root ::= (")])
     assert isinstance(bad, BackendError) and bad.permanent
 
 
@@ -257,10 +252,7 @@ def test_a_folder_is_a_model(network: LlamaForCausalLM, tmp_path: Path, monkeypa
         esp.Transformers(folder, device="cpu", chat=False)
 
 
-def test_a_damaged_folder_is_named(network: LlamaForCausalLM, tmp_path: Path):
-    folder = tmp_path / "tiny"
-    network.save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
+def test_a_damaged_folder_is_named(folder: Path):
     whole = {name: (folder / name).read_bytes() for name in ("model.safetensors", "tokenizer.json", "config.json")}
     for name, part, said in (
         ("model.safetensors", whole["model.safetensors"][:2000], "AutoModelForCausalLM: "),
@@ -274,10 +266,7 @@ def test_a_damaged_folder_is_named(network: LlamaForCausalLM, tmp_path: Path):
     esp.Transformers(folder, device="cpu").close()
 
 
-def test_a_folder_runs_by_its_name(network: LlamaForCausalLM, tmp_path: Path):
-    folder = tmp_path / "tiny"
-    network.save_pretrained(folder)
-    byte_tokenizer().save_pretrained(folder)
+def test_a_folder_runs_by_its_name(folder: Path, tmp_path: Path):
     esp.write_world(tmp_path / "world", passages=50, questions=2)
     settings = {
         "method": "direct", "model": f"hf:{folder}?device=cpu&batch=2", "set": {"max_tokens": 8},
