@@ -5,10 +5,18 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "real"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "real"
+MICRO = ROOT / "examples/micro/model.gguf"
+"""The model of the repository, a real language model that espalier train made."""
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="session")
@@ -35,7 +43,7 @@ def corpus() -> Path:
 def two_questions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A question of one hop and one of two."""
     path = tmp_path_factory.mktemp("questions") / "questions.jsonl"
-    rows = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
-    assert len(rows) == 12 and all(json.loads(row)["golden_answers"] for row in rows)
-    path.write_text("".join(rows[:2]), encoding="utf-8")
+    lines = (EXAMPLES / "questions.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    assert len(lines) == 12 and all(json.loads(line)["golden_answers"] for line in lines)
+    path.write_text("".join(lines[:2]), encoding="utf-8")
     return path

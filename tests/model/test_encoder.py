@@ -8,12 +8,12 @@ from typing import Any
 
 import espalier as esp
 import pytest
+from conftest import MICRO
 from espalier.cli import main
 from espalier.errors import BackendError, InputError
 from espalier.parts import EncodeRequest
 
-FILE = Path(__file__).resolve().parents[2] / "examples/micro/model.gguf"
-SETTING = f"gguf:{FILE}?pooling=mean&threads=1"
+SETTING = f"gguf:{MICRO}?pooling=mean&threads=1"
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def cosine(a: Any, b: Any) -> float:
 
 def test_texts_become_vectors():
     texts = ["Alder is a town.", "Who founded the river?", "Alder is a town."]
-    with esp.LlamaCppEncoder(FILE, pooling="mean", profile="e5", context=256, threads=1) as encoder:
+    with esp.LlamaCppEncoder(MICRO, pooling="mean", profile="e5", context=256, threads=1) as encoder:
         vectors = encoder([EncodeRequest(text) for text in texts])
         assert encoder.model == f"model@{encoder.engine.revision}?pooling=mean" and encoder.profile == "e5"
         assert {len(vector) for vector in vectors} == {128}
@@ -42,20 +42,20 @@ def test_texts_become_vectors():
 
 def test_an_index_keeps_an_encoder_that_nobody_else_holds(world: Path):
     passages = esp.read_passages(world / "corpus.jsonl")
-    retriever = esp.Dense(passages, esp.LlamaCppEncoder(FILE, pooling="mean", threads=1))
+    retriever = esp.Dense(passages, esp.LlamaCppEncoder(MICRO, pooling="mean", threads=1))
     [found] = retriever([esp.Query(passages[7].text, 3)])
     assert found[0].id == passages[7].id
 
 
 def test_it_ends_at_once():
     for _ in range(8):  # llama.cpp hung when it was freed before its loop ran
-        esp.LlamaCpp(FILE, slots=1, context=256, threads=1).close()
+        esp.LlamaCpp(MICRO, slots=1, context=256, threads=1).close()
 
 
 def test_a_run_searches_an_index_by_it_and_replays_without_it(world: Path, tmp_path: Path):
     index, out = tmp_path / "index", tmp_path / "out"
     file = tmp_path / "mine.gguf"
-    file.write_bytes(FILE.read_bytes())
+    file.write_bytes(MICRO.read_bytes())
     encoder = f"gguf:{file}?pooling=mean&threads=1"
     build = ["index", "build", "--corpus", str(world / "corpus.jsonl"), "--out", str(index)]
     assert main([*build, "--encoder", f"{encoder}&profile=e5"]) == 0
@@ -90,8 +90,8 @@ def test_recorded_trees_get_its_embeddings(world: Path, tmp_path: Path):
 
 def test_a_model_without_pooling_is_named(world: Path, tmp_path: Path):
     with pytest.raises(InputError, match=r"model\.gguf: gives no embeddings by itself: .*'pooling': mean, cls or last"):
-        esp.LlamaCppEncoder(FILE)
+        esp.LlamaCppEncoder(MICRO)
     with pytest.raises(InputError, match="gives no embeddings"):
         esp.answer(
-            questions=world / "questions.jsonl", corpus=world / "corpus.jsonl", encoder=f"gguf:{FILE}", out=tmp_path
+            questions=world / "questions.jsonl", corpus=world / "corpus.jsonl", encoder=f"gguf:{MICRO}", out=tmp_path
         )

@@ -15,9 +15,9 @@ from typing import Any
 
 import espalier as esp
 import pytest
+from conftest import MICRO, ROOT
 from espalier.local.engine import key_variable
 
-FILE = Path(__file__).resolve().parents[2] / "examples/micro/model.gguf"
 SLOTS = 4
 PROMPT = "Q: Who founded the town of Alder?\n(nothing yet)\n>"
 
@@ -51,7 +51,7 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
-    with esp.LlamaCpp(FILE, slots=SLOTS, context=1024, threads=1) as model:
+    with esp.LlamaCpp(MICRO, slots=SLOTS, context=1024, threads=1) as model:
         yield Server(model.engine.url)
 
 
@@ -136,7 +136,7 @@ def test_a_run_whose_replies_come_in_chunks_is_the_same(server: Server, tmp_path
     for stream in (False, True):
         asked = {name: tmp_path / f"{name}.jsonl" for name in ("questions", "corpus")} | {"stream": stream}
         asked |= {"model": server.url, "model_name": "model", "api_key_file": tmp_path / "key", "in_flight": 1}
-        asked["prompts"] = Path(__file__).resolve().parents[2] / "examples/compact_prompts"
+        asked["prompts"] = ROOT / "examples/compact_prompts"
         run = esp.expand(**asked, out=tmp_path / str(stream), set=small)
         assert run.open == 0
         made.append([(run.out / f"{name}.jsonl").read_bytes() for name in ("trees", "answers", "sft", "dpo")])

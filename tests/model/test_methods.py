@@ -8,14 +8,11 @@ from typing import Any
 
 import espalier as esp
 import pytest
+from conftest import rows
 
 METHODS = ("airrag", "decex", "decouple", "prorag", "reasonrag")
 FEW = {"max_calls": 4, "max_tokens": 40, "documents": 2}
 ENDED = {"done", "budget", "failed"}
-
-
-def rows(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import espalier as esp
 import pytest
+from conftest import MICRO, ROOT, rows
 from espalier.eval import score
 
-ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "examples/micro/model.gguf"
 OPTIONS: dict[str, Any] = {"documents": 2, "max_tokens": 96}
-
-
-def rows(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -25,13 +19,13 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     esp.write_world(folder, passages=2000, questions=60, seed=7301, max_hops=3)
     data = {name: folder / f"{name}.jsonl" for name in ("questions", "corpus")}
     return {
-        "method": "decex", **data, "model": f"gguf:{FILE}?threads=1", "prompts": ROOT / "examples/compact_prompts",
+        "method": "decex", **data, "model": f"gguf:{MICRO}?threads=1", "prompts": ROOT / "examples/compact_prompts",
         "constrain": "off",
     }  # fmt: skip
 
 
 def test_it_is_small():
-    assert FILE.stat().st_size < 8e6
+    assert MICRO.stat().st_size < 8e6
 
 
 def test_it_answers_questions_of_an_unseen_world(asked: dict[str, Any], tmp_path: Path):

@@ -142,19 +142,6 @@ def test_each_step_follows_its_own_prompt_which_stands_once(tmp_path: Path, toke
 
 
 @each
-def test_hostile_documents_are_never_learned(tmp_path: Path, tokenizer: str, case: Case):
-    tree, prompts, _ = case
-    texts = exported(write_run(tmp_path, tree, prompts), "traces.trl", tokenizer)
-    decode = byte_tokenizer().decode
-    assert any(SAFE in decode(text["prompt_ids"]) for text in texts)
-    for text in texts:
-        assert END not in decode(text["prompt_ids"])
-        learned = [token for token, own in zip(text["completion_ids"], text["env_mask"], strict=True) if own]
-        assert learned == text["completion_ids"]
-        assert "INST" not in decode(learned) and "&lt;" not in decode(learned)
-
-
-@each
 def test_each_branch_has_a_text_for_each_of_its_prompts(tmp_path: Path, tokenizer: str, case: Case):
     tree, prompts, wanted = case
     run = write_run(tmp_path, tree, prompts)

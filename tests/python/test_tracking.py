@@ -59,16 +59,6 @@ def test_what_a_sink_raises_stops_the_run():
         tracking.Tracker(full)(at(1))
 
 
-def test_lines_of_a_run(data, tmp_path):
-    settings = {**data, "limit": 3, "journal": JOURNAL, "set": {"k": 2, "n": 1, "T_max": 2}}
-    log = tmp_path / "progress.jsonl"
-    esp.expand(out=tmp_path / "run", model="simulated", progress=tracking.Tracker(tracking.jsonl(log)), **settings)
-    esp.expand(out=tmp_path / "other", model="simulated", **settings)
-    last = rows(log)[-1]
-    assert last["espalier/questions_done"] == last["espalier/questions"] == 3 and last["espalier/calls"] > 0
-    assert (tmp_path / "run" / "trees.jsonl").read_bytes() == (tmp_path / "other" / "trees.jsonl").read_bytes()
-
-
 def test_weights_and_biases(library):
     heard = []
     run = SimpleNamespace(log=lambda figures, step: heard.append((figures, step)))
