@@ -10,16 +10,13 @@ from contextlib import closing
 from pathlib import Path
 
 import espalier as esp
-import pytest
 from conftest import (
     ModelServer,
     completion,
     contents,
-    espalier,
     good,
     inputs,
     needs_journal,
-    rows,
     sensible,
     start,
 )
@@ -91,47 +88,6 @@ def test_ctrl_c_ends_a_computing_run(tmp_path: Path):
     assert process.returncode == 130, err
     assert "interrupted" in err and "Traceback" not in err
     assert not (tmp_path / "out" / "summary.json").exists()
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [
-        pytest.param((500, b"oops"), id="server error"),
-        pytest.param((200, b"<html><body>Not here</body></html>"), id="HTML for JSON"),
-        pytest.param((200, b"\x00\xff garbage"), id="garbage"),
-        pytest.param((200, b'{"choices": []}'), id="no choices"),
-        pytest.param((401, b'{"error": {"message": "bad key"}}'), id="refused key"),
-    ],
-)
-def test_a_failing_server_leaves_questions_open_and_the_next_run_goes_on(files: Path, tmp_path: Path, bad):
-    lost = [row["question"] for row in rows(files / "questions.jsonl")[:2]]
-
-    def fails_for_lost(request):
-        text = request["messages"][-1]["content"]
-        return bad if any(question in text for question in lost) else completion(sensible(request))
-
-    command = [
-        "expand",
-        *inputs(files),
-        "--limit",
-        4,
-        "--model-name",
-        "m",
-        "--attempts",
-        2,
-        "--out",
-        tmp_path,
-    ]
-    with ModelServer(fails_for_lost) as server:
-        first = espalier(*command, "--model", server.url)
-    assert first.returncode == 1 and "2 questions are open" in first.stderr
-    answers = rows(tmp_path / "answers.jsonl")
-    assert [row["status"] for row in answers] == ["open", "open", "done", "done"]
-    assert answers[0]["error"] and answers[0]["answer"] is None and answers[0]["em"] is None
-    with ModelServer(lambda request: completion(sensible(request))) as server:
-        second = espalier(*command, "--model", server.url)
-    assert second.returncode == 0, second.stderr
-    assert [row["status"] for row in rows(tmp_path / "answers.jsonl")] == ["done"] * 4
 
 
 def test_the_key_goes_to_the_server_and_nowhere_else(files: Path, tmp_path: Path, server: ModelServer, monkeypatch):

@@ -195,19 +195,6 @@ def test_outcomes_are_logged_one_by_one_or_as_their_mean():
     assert logged([1.0, 0.0, 0.5], 2) == [0.5, 0.5]
 
 
-def test_a_right_token_becomes_more_likely(world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    fake(monkeypatch, SAMPLED)
-    train(world, tiny, tmp_path / "out", steps=5, group=2, group_questions=1)
-
-    @torch.no_grad()
-    def likely(folder: Path, prompt: list[int], token: int) -> float:
-        model = transformers.AutoModelForCausalLM.from_pretrained(folder)
-        return float(torch.log_softmax(model(input_ids=torch.tensor([prompt])).logits[0, -1].float(), -1)[token])
-
-    assert likely(tmp_path / "out", [5, 6], 8) > likely(tiny, [5, 6], 8)
-    assert likely(tmp_path / "out", [7], 11) < likely(tiny, [7], 11)
-
-
 @pytest.mark.parametrize("advantage", ["outcome", "tree"])
 @pytest.mark.parametrize("method", ["decex", "prorag"])
 def test_the_engine_samples_from_the_weights_as_they_are(

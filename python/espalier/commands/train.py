@@ -20,7 +20,6 @@ from ..train.options import (
     described,
     options_of,
 )
-from ..train.processes import is_first
 from .shared.parser import add_command
 
 SUMMARY = "Train a model on the rows of runs, or on what it samples itself."
@@ -94,8 +93,6 @@ def run(arguments: argparse.Namespace) -> int:
     names = ("data", "model", "out", *(f.name for f in described(kind)))
     options = options_of(kind, {name: getattr(arguments, name) for name in names if hasattr(arguments, name)})
     trained = run_stage(options, shown_as(quiet=arguments.json))
-    if not is_first():
-        return 0
     if arguments.json:
         print(json.dumps(vars(trained) | {"out": str(trained.out)}))
         return 0
