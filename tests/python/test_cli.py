@@ -111,15 +111,10 @@ def test_answer_prints_a_line_a_question_and_sees_no_gold(files: Path, tmp_path:
     assert not (tmp_path / "out" / "dpo.jsonl").exists()
 
 
-def test_answer_is_the_same_with_and_without_gold_in_the_file(files: Path, tmp_path: Path):
-    bare = tmp_path / "bare.jsonl"
-    with bare.open("w") as file:
-        for row in rows(files / "questions.jsonl"):
-            if row["metadata"]["decomposition"]:
-                file.write(json.dumps({**row, "golden_answers": ["something else"]}) + "\n")
-    model = ["--model", "simulated", "--set", "sim.recall=0", "--json"]
-    own = espalier("answer", *inputs(files), "--out", tmp_path / "a", *model)
-    assert own.returncode == 0
+def test_answer_sees_no_gold_that_is_in_the_file(files: Path, tmp_path: Path):
+    own = good(
+        "answer", *inputs(files), "--out", tmp_path / "a", "--model", "simulated", "--set", "sim.recall=0", "--json"
+    )
     row = json.loads(own.stdout.splitlines()[0])
     assert row["em"] is None and row["id"] == "wq-0000000"
 
@@ -145,17 +140,12 @@ def test_json_prints_the_summary(files: Path, tmp_path: Path):
     assert done.stderr == ""
 
 
-def test_worlds_are_equal_for_equal_seeds_and_have_gold_chains(tmp_path: Path):
+def test_a_world_is_that_of_its_seed(tmp_path: Path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
         made = espalier("world", "--out", tmp_path / name, "--passages", 120, "--questions", 5, "--seed", seed)
         assert made.returncode == 0 and "120 passages" in made.stdout
     read = {name: (tmp_path / name / "questions.jsonl").read_bytes() for name in "abc"}
-    assert read["a"] == read["b"] != read["c"]
-    questions, documents = esp.read_questions(tmp_path / "a" / "questions.jsonl"), rows(tmp_path / "a" / "corpus.jsonl")
-    assert [row["id"] for row in documents] == sorted(row["id"] for row in documents) and len(documents) == 120
-    places = {row["id"]: row["title"] for row in documents}
-    assert all(question.gold and question.hops == len(question.chain) for question in questions)
-    assert all(places[step.support_id] == step.support_title for question in questions for step in question.chain)
+    assert read["a"] == read["b"] != read["c"] and len(rows(tmp_path / "a" / "corpus.jsonl")) == 120
 
 
 def test_version_names_the_parts_that_are_there_and_those_left_out(capsys, monkeypatch):

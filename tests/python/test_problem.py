@@ -299,37 +299,29 @@ def test_a_filter_cuts_before_anything_is_valued():
     assert [node.state for node in tree.nodes if node.status == "pruned"] == ["a", "sa", "ssa"]
 
 
-class Counted(Bandit):
-    def __init__(self, arms):
-        super().__init__(arms)
-        self.batches = {"kinds": [], "propose": [], "step": [], "value": []}
+def counted(arms):
+    """A bandit, and the sizes of the batches that each of its functions gets."""
+    bandit, batches = Bandit(arms), {}
+    for name in ("kinds", "propose", "step", "value"):
+        function, sizes = getattr(bandit, name), batches.setdefault(name, [])
 
-    def kinds(self, states):
-        self.batches["kinds"].append(len(states))
-        return super().kinds(states)
+        @functools.wraps(function)
+        def call(*lists, function=function, sizes=sizes):
+            assert len({len(one) for one in lists}) == 1
+            sizes.append(len(lists[0]))
+            return function(*lists)
 
-    def propose(self, states, kinds, counts):
-        assert len(states) == len(kinds) == len(counts)
-        self.batches["propose"].append(len(states))
-        return super().propose(states, kinds, counts)
-
-    def step(self, states, actions):
-        self.batches["step"].append(len(states))
-        return super().step(states, actions)
-
-    def value(self, states):
-        self.batches["value"].append(len(states))
-        return super().value(states)
+        setattr(bandit, name, call)
+    return bandit, batches
 
 
 @pytest.mark.parametrize("search", [mcts, layered])
 def test_functions_are_called_once_for_all_trees(search):
-    one, many = Counted([0.1, 0.5]), Counted([0.1, 0.5])
+    (one, single), (many, batches) = counted([0.1, 0.5]), counted([0.1, 0.5])
     search(one, [None], one.value, width=2)
     search(many, [None] * 50, many.value, width=2)
-    for name, sizes in one.batches.items():
-        assert many.batches[name] == [50 * size for size in sizes], name
-    assert one.batches["kinds"] == [1, 2] and one.batches["propose"] == [1] and one.batches["step"] == [2]
+    assert batches == {name: [50 * size for size in sizes] for name, sizes in single.items()}
+    assert single["kinds"] == [1, 2] and single["propose"] == [1] and single["step"] == [2]
 
 
 def test_a_window_makes_batches_in_one_tree():

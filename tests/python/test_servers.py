@@ -65,12 +65,6 @@ def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
     assert server.questions == ["/v1/models"]
 
 
-def test_a_sort_that_nobody_knows_is_named(files: Path, tmp_path: Path):
-    result = espalier("answer", *inputs(files), "--server", "tgi", "--out", tmp_path)
-    assert result.returncode == 2
-    assert "option 'server' is tgi, allowed: auto, other, vllm" in result.stderr
-
-
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -51,14 +51,6 @@ def test_a_sink_hears_of_each_number_of_questions_once_in_each_run():
     assert [question for _, question in heard] == [0, 2, 4, 0, 2] and heard[1][0] == FIGURES
 
 
-def test_what_a_sink_raises_stops_the_run():
-    def full(figures, question):
-        raise OSError("disk full")
-
-    with pytest.raises(OSError, match="disk full"):
-        tracking.Tracker(full)(at(1))
-
-
 def test_weights_and_biases(library):
     heard = []
     run = SimpleNamespace(log=lambda figures, step: heard.append((figures, step)))

@@ -31,7 +31,7 @@ def test_pairs_of_other_prompts_than_the_model_has_learned(run: Path, tiny: Path
     train_sft(run, tiny, tmp_path / "sft", max_steps=1)
     record = json.loads((tmp_path / "sft" / "training.json").read_text())
     (tmp_path / "sft" / "training.json").write_text(json.dumps(record | {"prompts": "another"}))
-    with pytest.raises(InputError, match=r"dpo.jsonl: the model .* has learned the prompts 'another', not ''"):
+    with pytest.raises(InputError, match=r"dpo.jsonl: the model .* has learned the prompts 'another'"):
         train_dpo(run, tmp_path / "sft", tmp_path / "out")
 
 

@@ -14,32 +14,12 @@ import transformers
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import MARKS, TEMPLATE
 from espalier.train.gguf_file import check_gguf, write_gguf
+from espalier.train.gguf_split import BYTES, SPLITS, WORDS, in_turn, isolated
 from espalier.train.policy import load_policy
 from espalier.train.source import source_of
 
-LLAMA = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
-    r"|\s+(?!\S)|\s+"
-)
-BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-WORDS = {**BYTES, "use_regex": True}
-
-
-def split(regex: str) -> dict[str, Any]:
-    return {"type": "Split", "pattern": {"Regex": regex}, "behavior": "Isolated", "invert": False}
-
-
-def sequence(*parts: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "Sequence", "pretokenizers": list(parts)}
-
-
-KNOWN: dict[str, tuple[dict[str, Any], int]] = {
-    "llama-bpe": (sequence(split(LLAMA), BYTES), 3),
-    "qwen2": (sequence(split(LLAMA.replace("{1,3}", "")), BYTES), 4),
-    "smollm": (sequence({"type": "Digits", "individual_digits": True}, WORDS), 4),
-    "gpt-2": (WORDS, 2),
-}
-"""By llama.cpp's name: how tokenizer.json says it, and the number of tokens of 0123 where 12 and 123 are merges."""
+TOKENS = {"llama-bpe": 3, "qwen2": 4, "smollm": 4, "gpt-2": 2}
+"""By llama.cpp's name of a split: the number of tokens of 0123 where 12 and 123 are merges."""
 
 
 def tokenizer_of(pre: Mapping[str, Any], **model: Any) -> Any:
@@ -69,11 +49,10 @@ def network() -> Any:
     return transformers.LlamaForCausalLM(config)
 
 
-@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("name", TOKENS)
 def test_llama_cpp_splits_a_text_as_the_tokenizer_does(name: str, tmp_path: Path):
-    pre, tokens = KNOWN[name]
-    tokenizer = tokenizer_of(pre, ignore_merges=name == "llama-bpe")
-    assert len(tokenizer("0123")["input_ids"]) == tokens
+    tokenizer = tokenizer_of(SPLITS[name], ignore_merges=name == "llama-bpe")
+    assert len(tokenizer("0123")["input_ids"]) == TOKENS[name]
     model = network()
     write_gguf(tmp_path / "model.gguf", model, tokenizer, "f16")
     [said] = bytes_of(tmp_path / "model.gguf", "tokenizer.ggml.pre")
@@ -108,11 +87,11 @@ def bytes_of(file: Path, field: str) -> list[str]:
 @pytest.mark.parametrize(
     ("pre", "model"),
     [
-        (sequence({"type": "Digits", "individual_digits": False}, WORDS), {}),
-        (sequence(split(r"\p{N}{1,2}"), BYTES), {}),
+        (in_turn({"type": "Digits", "individual_digits": False}, WORDS), {}),
+        (in_turn(isolated(Regex=r"\p{N}{1,2}"), BYTES), {}),
         ({"type": "Whitespace"}, {}),
         ({**WORDS, "add_prefix_space": True}, {}),
-        (KNOWN["llama-bpe"][0], {"ignore_merges": False}),
+        (SPLITS["llama-bpe"], {"ignore_merges": False}),
         (WORDS, {"ignore_merges": True}),
     ],
 )
