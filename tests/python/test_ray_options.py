@@ -24,8 +24,7 @@ from espalier.runs.ray_run import is_finished, keep
         ("expand", {"method": "dec"}, "method"),
     ],
 )
-def test_what_cannot_be_spread_is_refused(files: Path, tmp_path: Path, task: str, chosen: dict[str, Any], said: str):
-    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+def test_what_cannot_be_spread_is_refused(data: Any, tmp_path: Path, task: str, chosen: dict[str, Any], said: str):
     with pytest.raises(ValueError, match=said):
         esp.ray_run(task, **data, constrain="off", out=tmp_path / "out", **chosen)
     assert not (tmp_path / "out").exists()

@@ -21,16 +21,8 @@ HOSTILE = (
 strings."""
 
 
-def write_run(folder: Path, answer: str) -> Path:
-    folder.mkdir()
-    (folder / "answers.jsonl").write_text(json.dumps({"id": "a", "question": "Q?", "answer": answer, "status": "done"}))
-    (folder / "trees.jsonl").write_text("")
-    (folder / "summary.json").write_text(json.dumps({"method": "decex", "questions": 1}))
-    return folder
-
-
 def test_the_page_of_one_run_or_two_is_written_where_it_is_said(tmp_path, capsys):
-    a, b = write_run(tmp_path / "a", "answer one"), write_run(tmp_path / "b", "answer two")
+    a, b = (run_of(tmp_path / name, [answer("a", f"answer {name}")]) for name in ("one", "two"))
     assert cli.main(["report", str(a)]) == 0
     alone = (a / "report.html").read_text(encoding="utf-8")
     assert "answer one" in alone and "answer two" not in alone
@@ -50,7 +42,7 @@ def test_runs_of_equal_trees_have_equal_pages(files, tmp_path):
 
 @pytest.mark.parametrize("missing", ["answers.jsonl", "trees.jsonl", "summary.json"])
 def test_a_folder_without_a_run_is_refused_by_file(tmp_path, capsys, missing):
-    run = write_run(tmp_path / "a", "answer one")
+    run = run_of(tmp_path / "a", [answer("a")])
     (run / missing).unlink()
     assert cli.main(["report", str(run)]) == 3
     assert missing in capsys.readouterr().err

@@ -102,8 +102,7 @@ def test_a_shard_does_not_decide_what_a_grammar_constrains(files: Path, tmp_path
     assert record(tmp_path / "merged") == record(tmp_path / "whole")
 
 
-def test_answers_of_shards(files: Path, tmp_path: Path):
-    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+def test_answers_of_shards(data: dict[str, Any], tmp_path: Path):
     esp.answer(**data, out=tmp_path / "whole")
     for part in (1, 2):
         esp.answer(**data, out=tmp_path / str(part), shard=f"{part}/2")
@@ -137,11 +136,10 @@ def records(run: Path) -> dict[bytes, bytes]:
         return dict(journal.execute("SELECT key, value FROM record"))
 
 
-def test_a_merged_folder_is_a_run_like_others(files: Path, whole: Path, three: list[Path], tmp_path: Path):
+def test_a_merged_folder_is_a_run_like_others(data: dict[str, Any], whole: Path, three: list[Path], tmp_path: Path):
     merged = tmp_path / "merged"
     esp.merge(three, out=merged)
     assert esp.merge(three, out=merged).recognised
-    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
     assert esp.expand(**data, limit=10, seed=3, set={"n": 2}, out=merged).recognised
     for run in (whole, merged):
         name = "one" if run == whole else "two"
@@ -279,7 +277,7 @@ def test_other_inputs_versions_and_decisions_are_refused_by_name(three: list[Pat
         assert said.startswith(f"{other}: is no shard of the run in {three[0]}: {name} is "), said
 
 
-def test_what_is_no_finished_shard_is_refused_by_name(files: Path, whole: Path, three: list[Path], tmp_path: Path):
+def test_what_is_no_finished_shard_is_refused_by_name(data: Any, whole: Path, three: list[Path], tmp_path: Path):
     one, two, last = three
     out = tmp_path / "out"
     empty = tmp_path / "empty"
@@ -300,7 +298,6 @@ def test_what_is_no_finished_shard_is_refused_by_name(files: Path, whole: Path, 
     said = f"{cut / 'trees.jsonl'}: is not as the run left it: run its command again, which makes it again"
     assert refused([one, two, cut], out) == said
 
-    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
     left = tmp_path / "left"
     dead = {"model": "http://127.0.0.1:9/v1", "model_name": "m", "attempts": 1, "constrain": "off"}
     count = esp.expand(**data, **dead, out=left, shard="1/2").open

@@ -68,8 +68,8 @@ def test_the_command_says_at_once_and_at_its_end_that_a_key_is_wrong(files: Path
     assert done.returncode == 1 and "not finished: direct, cot" in last and "HTTP 401: Incorrect API key" in last
 
 
-def test_jobs_in_python_warn_in_the_log(files: Path, tmp_path: Path, dead: str, strict: ModelServer, caplog: Any):
-    data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")} | {"limit": 3, "model_name": "m"}
+def test_jobs_in_python_warn_in_the_log(data: Any, tmp_path: Path, dead: str, strict: ModelServer, caplog: Any):
+    data = data | {"limit": 3, "model_name": "m"}
     left = esp.answer(**data, out=tmp_path / "dead", model=dead, deadline=4)
     assert left.open == 3
     assert len(warnings(caplog)) == 1
@@ -85,7 +85,7 @@ def test_jobs_in_python_warn_in_the_log(files: Path, tmp_path: Path, dead: str, 
     assert warnings(caplog) == []
 
 
-def test_a_trouble_ends_when_the_server_comes(files: Path, tmp_path: Path):
+def test_a_trouble_ends_when_the_server_comes(data: dict[str, Any], tmp_path: Path):
     ready = False
 
     def respond(request: dict[str, Any]) -> tuple[int, bytes]:
@@ -100,7 +100,6 @@ def test_a_trouble_ends_when_the_server_comes(files: Path, tmp_path: Path):
             seen.append(progress.trouble)
 
     with ModelServer(respond, owner="vllm") as server:
-        data = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
         run = esp.answer(**data, limit=2, out=tmp_path, model=server.url, model_name="m", deadline=4, progress=look)
     assert run.open == 0
     assert len(seen) == 3 and seen[0] == seen[2] == ""

@@ -11,6 +11,7 @@ from pathlib import Path
 import espalier as esp
 import pytest
 from espalier import _core
+from espalier.bridge import mismatch
 
 
 def declared() -> dict[str, dict[str, ast.FunctionDef] | ast.FunctionDef]:
@@ -32,18 +33,8 @@ def parameters(function: ast.FunctionDef) -> list[str]:
 
 def real_parameters(function: object) -> list[str]:
     """From the first line of pybind11's docstring: name(self: T, a: int, *, b: int = 1) -> R."""
-    depth, names, text = 0, [], ""
-    signature = function.__doc__.split("\n")[0]
-    for letter in signature[signature.index("(") + 1 :]:
-        depth += (letter in "([{<") - (letter in ")]}>" and text[-1:] != "-")
-        if depth < 0 or (letter == "," and depth == 0):
-            names.append(text.split(":")[0].split("=")[0].strip())
-            text = ""
-            if depth < 0:
-                break
-        else:
-            text += letter
-    return [name for name in names if name not in ("", "self", "*", "/")]
+    [signature] = re.fullmatch(r"[\w.]*\((.*)\)(?: -> .*)?", function.__doc__.split("\n")[0]).groups()
+    return [one.name for one in mismatch.parameters(signature) if one.name != "self"]
 
 
 def test_the_stubs_declare_what_the_module_has():
