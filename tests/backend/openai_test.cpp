@@ -392,7 +392,9 @@ TEST_CASE("a refused connection is a transport failure that names the address wi
   const auto failure = test::failure_of(test::ask(model, {Prompt("q")})[0]);
   CHECK(failure.kind == Kind::transport);
   CHECK(failure.message.find("POST http://127.0.0.1:") == 0);
-  CHECK(test::holds(failure.message, "/v1/chat/completions: Couldn't connect to server (given up after attempt 2)"));
+  // The words between are libcurl's, and its releases write them in more than one way.
+  CHECK(test::holds(failure.message, "/v1/chat/completions: "));
+  CHECK(test::holds(failure.message, "connect to server (given up after attempt 2)"));
   CHECK(!test::holds(failure.message, "hunter"));
   CHECK(model.accounts().requests == 2);
 }
