@@ -4,7 +4,6 @@
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_encoder.hpp>
 #include <espalier/backend/http_retriever.hpp>
-#include <espalier/backend/http_scorer.hpp>
 #include <espalier/backend/openai.hpp>
 #endif
 
@@ -166,14 +165,16 @@ void bind_http(py::module_& m) {
 
   scorer.def(py::init([](std::string url, std::string model, std::string revision, std::string task, std::size_t batch,
                          std::size_t in_flight, double timeout, double deadline, int attempts) -> HttpScorer {
-               backend::HttpScorerOptions options;
+               if (!url.ends_with("/classify") && !url.ends_with("/pooling"))
+                 bad_option("url", url, "an address that ends in /classify or /pooling");
+               backend::HttpEncoderOptions options;
                options.url = std::move(url);
                options.model = std::move(model);
                options.revision = std::move(revision);
                options.task = std::move(task);
                options.batch = batch;
                options.http = http_options(in_flight, timeout, deadline, attempts);
-               return make<HttpScorer, backend::HttpScorer>(std::move(options));
+               return make<HttpScorer, backend::HttpEncoder>(std::move(options));
              }),
              py::arg("url"), py::arg("model"), py::kw_only(), py::arg("revision") = "", py::arg("task") = "",
              py::arg("batch") = 64, in_flight_arg, timeout_arg, deadline_arg, attempts_arg,

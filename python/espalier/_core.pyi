@@ -201,8 +201,6 @@ class Faiss(Retriever):
         encoder: EncoderLike,
         *,
         file: str,
-        nprobe: int = ...,
-        ef_search: int = ...,
         threads: int = ...,
     ) -> None: ...
 

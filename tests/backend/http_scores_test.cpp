@@ -1,5 +1,5 @@
+#include <espalier/backend/http_encoder.hpp>
 #include <espalier/backend/http_reranker.hpp>
-#include <espalier/backend/http_scorer.hpp>
 
 #include "http_testing.hpp"
 #include <doctest/doctest.h>
@@ -21,8 +21,8 @@ test::Exchange<RerankRequest::Scores> reranked(const std::string& path, const st
   return test::exchange<HttpReranker>(HttpRerankerOptions(), path, std::vector{RerankRequest("q", {"a", "b", "c"})},
                                       reply);
 }
-test::Exchange<Embedding> scored(const HttpScorerOptions& options, const std::string& path, const std::string& reply) {
-  return test::exchange<HttpScorer>(
+test::Exchange<Embedding> scored(const HttpEncoderOptions& options, const std::string& path, const std::string& reply) {
+  return test::exchange<HttpEncoder>(
       options, path, std::vector{EncodeRequest("x", Role::query), EncodeRequest("y", Role::passage)}, reply);
 }
 
@@ -87,18 +87,16 @@ TEST_CASE("damaged scores are sent for again, and bad options are refused") {
     CHECK(!outcomes[0].ok());
     CHECK(test::failure_of(outcomes[0]).kind == Kind::transport);
   }
-  CHECK_THROWS_WITH_AS(HttpScorer({.url = "http://a/value", .model = "m"}), doctest::Contains("/classify or /pooling"),
-                       std::invalid_argument);
-  CHECK_THROWS_WITH_AS(HttpScorer({.url = "http://a/classify", .model = "m", .task = "embed"}),
+  CHECK_THROWS_WITH_AS(HttpEncoder({.url = "http://a/classify", .model = "m", .task = "embed"}),
                        doctest::Contains("'task'"), std::invalid_argument);
-  CHECK(HttpScorer({.url = "http://a/classify", .model = "m"}).fingerprint() ==
-        HttpScorer({.url = "http://b/classify", .model = "m"}).fingerprint());
-  CHECK(HttpScorer({.url = "http://a/pooling", .model = "m"}).fingerprint() !=
-        HttpScorer({.url = "http://a/classify", .model = "m"}).fingerprint());
+  CHECK(HttpEncoder({.url = "http://a/classify", .model = "m"}).fingerprint() ==
+        HttpEncoder({.url = "http://b/classify", .model = "m"}).fingerprint());
+  CHECK(HttpEncoder({.url = "http://a/pooling", .model = "m"}).fingerprint() !=
+        HttpEncoder({.url = "http://a/classify", .model = "m"}).fingerprint());
 }
 
 TEST_CASE("a value server gives each text a plan and a search value") {
-  const HttpScorerOptions values{.api = HttpScorerOptions::Api::values};
+  const HttpEncoderOptions values{.api = HttpEncoderOptions::Api::values};
   const auto [sent, found] = scored(values, "", R"({"plan":[0.5,-1],"search":[1,0.25]})");
   CHECK(found[0].value() == Embedding{0.5F, 1});
   CHECK(found[1].value() == Embedding{-1, 0.25F});

@@ -86,7 +86,7 @@ class DenseFile::Writer {
     if (const std::string fault = detail::vector_fault(vector, dimension_); !fault.empty())
       throw std::invalid_argument("row " + std::to_string(rows_) + ": " + fault);
     std::vector<float> row(vector.begin(), vector.end());
-    if (metric_ == Metric::cosine) detail::normalise(row);
+    if (metric_ == Metric::cosine) detail::normalise(std::span(row));
     file_.write(std::span(row));
     for (const float value : row) hasher_.add(std::uint64_t(std::bit_cast<std::uint32_t>(value)));
     longest_ = std::max(longest_, detail::length_of(row));

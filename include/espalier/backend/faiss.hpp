@@ -8,7 +8,6 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
-#include <faiss/AutoTune.h>
 #include <faiss/IndexFlat.h>
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexScalarQuantizer.h>
@@ -32,12 +31,6 @@
 
 namespace espalier::backend {
 
-struct FaissOptions {
-  std::size_t nprobe = 0;     ///< lists that an IVF index visits, 0 = its own setting
-  std::size_t ef_search = 0;  ///< search breadth of an HNSW index, 0 = its own setting
-  std::size_t threads = 1;    ///< >= 1, an execution option that changes no result
-};
-
 namespace detail {
 
 /// While alive, OpenMP calls of this thread use one thread only.
@@ -59,20 +52,17 @@ class FaissOnOneThread {
 /// flat indexes. faiss searches graphs and scalar codes in batches, and every other kind of index one query at a time.
 class FaissIndex {
  public:
-  using Options = FaissOptions;
-
-  /// Reads an index file. It is mapped, page by page when needed, where faiss can do that: IVF. Throws InputError that
-  /// names the file.
-  static FaissIndex load(const std::string& file, const Options& options = {}) {
-    FaissIndex loaded(options);
+  /// Reads an index file. It is mapped, page by page when needed, where faiss can do that: IVF. `threads` change no
+  /// result. Throws InputError that names the file.
+  static FaissIndex load(const std::string& file, std::size_t threads = 1) {
+    if (threads == 0) bad_option("threads", threads, "1 or more");
     if (!std::filesystem::is_regular_file(file)) throw InputError(file, 0, "", "there is no such file");
+    FaissIndex loaded(file, threads);
     try {
       loaded.index_.reset(faiss::read_index(file.c_str(), faiss::IO_FLAG_MMAP));
     } catch (const std::exception& error) {
       throw InputError(file, 0, "", std::string("faiss cannot read it: ") + error.what());
     }
-    loaded.apply();
-    loaded.file_ = file;
     try {
       loaded.prepare();
     } catch (const std::invalid_argument& error) {
@@ -84,7 +74,7 @@ class FaissIndex {
   [[nodiscard]] std::vector<std::vector<Hit>> search(std::span<const VectorQuery> queries) const {
     if (!index_) return exact_->search(queries);
     std::vector<std::vector<Hit>> results(queries.size());
-    const std::size_t share = std::max<std::size_t>(1, (queries.size() + options_.threads - 1) / options_.threads);
+    const std::size_t share = std::max<std::size_t>(1, (queries.size() + threads_ - 1) / threads_);
     const std::size_t shares = (queries.size() + share - 1) / share;
     detail::parallel_for(shares, shares, [&](std::size_t part, std::size_t) {
       const detail::FaissOnOneThread alone;
@@ -102,33 +92,16 @@ class FaissIndex {
   [[nodiscard]] std::size_t dimension() const {
     return index_ ? static_cast<std::size_t>(index_->d) : exact_->dimension();
   }
-  /// Identity of the index and of how it is searched. It reads the whole file.
+  /// Identity of the file, which is read as a whole.
   [[nodiscard]] Hash fingerprint() const {
-    return Hasher()
-        .add(file_hash(file_))
-        .add(std::uint64_t(options_.nprobe))
-        .add(std::uint64_t(options_.ef_search))
-        .finish();
+    constexpr std::uint64_t own_settings = 0;  // 0.2.0 had two options of the search here
+    return Hasher().add(file_hash(file_)).add(own_settings).add(own_settings).finish();
   }
 
  private:
   using Row = std::int64_t;
 
-  explicit FaissIndex(const Options& options) : options_(options) {
-    if (options_.threads == 0) bad_option("threads", options_.threads, "1 or more");
-  }
-
-  void apply() const {
-    const auto set = [this](const char* option, const char* parameter, std::size_t value) {
-      try {
-        if (value) faiss::ParameterSpace().set_index_parameter(index_.get(), parameter, static_cast<double>(value));
-      } catch (const faiss::FaissException&) {
-        bad_option(option, value, "0, because this index has no such parameter");
-      }
-    };
-    set("nprobe", "nprobe", options_.nprobe);
-    set("ef_search", "efSearch", options_.ef_search);
-  }
+  FaissIndex(std::string file, std::size_t threads) : threads_(threads), file_(std::move(file)) {}
 
   /// Finds how the index can be searched.
   void prepare() {
@@ -149,8 +122,8 @@ class FaissIndex {
     Vectors vectors(
         std::vector<float>(flat->get_xb(), flat->get_xb() + static_cast<std::size_t>(flat->ntotal) * dimension),
         dimension);
-    return std::make_shared<const DenseIndex>(
-        vectors, DenseIndex::Options{l2 ? Metric::l2 : Metric::inner_product, options_.threads});
+    return std::make_shared<const DenseIndex>(vectors,
+                                              DenseIndex::Options{l2 ? Metric::l2 : Metric::inner_product, threads_});
   }
 
   /// Searches queries that have the same k.
@@ -188,7 +161,7 @@ class FaissIndex {
     return hasher.finish();
   }
 
-  Options options_;
+  std::size_t threads_;
   std::unique_ptr<faiss::Index> index_;      ///< null if `exact_` does everything
   std::shared_ptr<const DenseIndex> exact_;  ///< over a flat index's rows
   bool batched_ = false;

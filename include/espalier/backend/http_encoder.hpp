@@ -1,7 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/http/json_reader.hpp>
-#include <espalier/backend/detail/http/service.hpp>
+#include <espalier/backend/detail/http/vectors.hpp>
 #include <espalier/backend/encoder_profile.hpp>
 #include <espalier/backend/http/client.hpp>
 #include <espalier/core/error.hpp>
@@ -26,13 +25,17 @@
 
 namespace espalier::backend {
 
-/// An encoder behind a server with OpenAI's /embeddings.
+/// A model behind a server that answers with numbers for texts: an encoder, or a reward or value model.
 struct HttpEncoderOptions {
-  std::string url = "http://127.0.0.1:8000/v1";  ///< the part before /embeddings
-  std::string model = {};                        ///< the model's name at the server, not empty
-  std::string revision = {};                     ///< of the model's weights, for the fingerprint, "" = none
-  std::string api_key_env = "OPENAI_API_KEY";    ///< environment variable with the key. Unset or "" = no key
-  std::string api_key_file = {};                 ///< file with the key, takes precedence over api_key_env
+  using Api = detail::VectorApi;
+  /// For embeddings the part before /embeddings. For values without a path /value is added.
+  std::string url = "http://127.0.0.1:8000/v1";
+  std::optional<Api> api = {};                 ///< nothing = classify or pooling, if the path ends so, else embeddings
+  std::string model = {};                      ///< the model's name at the server, not empty
+  std::string revision = {};                   ///< of the model's weights, for the fingerprint, "" = none
+  std::string task = {};                       ///< of /pooling: "embed", "classify" ..., "" = default
+  std::string api_key_env = "OPENAI_API_KEY";  ///< environment variable with the key. Unset or "" = no key
+  std::string api_key_file = {};               ///< file with the key, takes precedence over api_key_env
   EncoderProfile profile = {};
   /// The server is llama.cpp, which cuts no text. So the client cuts: /tokenize gives the token ids, and ids are sent.
   /// Other servers are told where to cut, by truncate_prompt_tokens.
@@ -42,100 +45,6 @@ struct HttpEncoderOptions {
 };
 
 namespace detail {
-
-/// Asks llama.cpp's /tokenize for the tokens of a text, including special ones, and cuts them. Its results are inputs
-/// of HttpEmbeddings.
-class HttpTokenizer final : public HttpService<std::string, std::string> {
- public:
-  HttpTokenizer(std::shared_ptr<const HttpEndpoint> endpoint, std::size_t most, std::shared_ptr<HttpClient> client)
-      : HttpService(std::move(client), endpoint->options().max_in_flight),
-        endpoint_(std::move(endpoint)),
-        most_(most) {}
-
- private:
-  std::shared_ptr<const HttpEndpoint> write(std::span<const std::string> group, std::string& body) override {
-    JsonWriter(body).begin_object().field("content", group.front()).field("add_special", true).end_object();
-    return endpoint_;
-  }
-  /// Keeps the first tokens and the last one, which is the separator.
-  std::vector<std::optional<std::string>> read(std::span<const std::string>, std::string& body) override {
-    const simdjson::dom::element root = json_.read(body);
-    throw_if_error(root);
-    simdjson::dom::array tokens;
-    if (root["tokens"].get(tokens)) throw BackendError("a reply without tokens");
-    std::vector<std::int64_t> ids;
-    for (const auto token : tokens)
-      if (token.get(ids.emplace_back())) throw BackendError("a token that is no number");
-    if (ids.size() > most_) ids.erase(ids.begin() + static_cast<std::ptrdiff_t>(most_ - 1), ids.end() - 1);
-    std::string input;
-    JsonWriter(input).array(ids);
-    return {std::move(input)};
-  }
-
-  std::shared_ptr<const HttpEndpoint> endpoint_;
-  std::size_t most_;
-  JsonReader json_;
-};
-
-/// A client of OpenAI's /embeddings. An input is JSON: a text or a list of token ids.
-class HttpEmbeddings final : public HttpService<std::string, Embedding> {
- public:
-  HttpEmbeddings(std::shared_ptr<const HttpEndpoint> endpoint, const HttpEncoderOptions& options,
-                 std::shared_ptr<HttpClient> client)
-      : HttpService(std::move(client), options.http.max_in_flight, options.batch),
-        endpoint_(std::move(endpoint)),
-        model_(options.model),
-        truncate_(options.llamacpp ? 0 : options.profile.max_tokens) {}
-
- private:
-  std::shared_ptr<const HttpEndpoint> write(std::span<const std::string> group, std::string& body) override {
-    JsonWriter json(body);
-    json.begin_object().field("model", model_).key("input").begin_array();
-    for (const std::string& input : group) json.raw(input);
-    json.end_array().field("encoding_format", "float");
-    if (truncate_) json.field("truncate_prompt_tokens", truncate_);
-    json.end_object();
-    return endpoint_;
-  }
-  std::vector<std::optional<Embedding>> read(std::span<const std::string> group, std::string& body) override {
-    const simdjson::dom::element root = json_.read(body);
-    throw_if_error(root);
-    if (nested(root))
-      throw BackendError(
-          "the reply is a list of nested vectors, as llama.cpp's own /embeddings sends: give the URL up to /v1",
-          BackendError::Kind::permanent);
-    simdjson::dom::array data;
-    if (root["data"].get(data) || data.size() != group.size()) throw BackendError("not one embedding for each text");
-    std::vector<std::optional<Embedding>> embeddings(group.size());
-    for (const auto item : data) {
-      const auto index = field<std::uint64_t>(item, "index");
-      if (!index || *index >= embeddings.size() || embeddings[*index])
-        throw BackendError("an embedding under a wrong index");
-      simdjson::dom::element value;
-      if (item["embedding"].get(value)) throw BackendError("an item without an embedding");
-      Embedding embedding = read_embedding(value);
-      if (dimension_ == 0) dimension_ = embedding.size();
-      if (embedding.size() != dimension_)
-        throw BackendError("an embedding of dimension " + std::to_string(embedding.size()) + " instead of " +
-                           std::to_string(dimension_));
-      embeddings[*index] = std::move(embedding);
-    }
-    return embeddings;
-  }
-
-  /// True for replies of another route than OpenAI's: [{"embedding":[[...], ...]}, ...], one vector per token or
-  /// pooled.
-  static bool nested(simdjson::dom::element root) {
-    simdjson::dom::array first;
-    return root.is_array() && !root.at_pointer("/0/embedding/0").get(first);
-  }
-
-  std::shared_ptr<const HttpEndpoint> endpoint_;
-  std::string model_;
-  std::size_t truncate_;       ///< tells the server to cut texts to this many tokens, 0 = no
-  std::size_t dimension_ = 0;  ///< of the first embedding
-  JsonReader json_;
-};
 
 /// Scales to length 1, with a sum in order and in double. Zero stays zero.
 inline void normalise(Embedding& embedding) {
@@ -148,19 +57,21 @@ inline void normalise(Embedding& embedding) {
 
 }  // namespace detail
 
-/// The encoder as an asynchronous service. Throws std::invalid_argument for bad options.
+/// Such a model as an asynchronous service. Of a value server the vector is its plan and its search value. Throws
+/// std::invalid_argument for bad options.
 class HttpEncoder final : public Service<EncodeRequest, Embedding> {
  public:
   /// A `client` may be shared with other services. null = a new one.
   explicit HttpEncoder(HttpEncoderOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : options_(std::move(options)),
         client_(client ? std::move(client) : std::make_shared<HttpClient>()),
-        embeddings_(endpoint(detail::Url(options_.url).below("/embeddings")), options_, client_),
+        vectors_(endpoint(address()), {api(), options_.model, options_.task, told_to_cut()}, options_.batch, client_),
         tokenizer_(endpoint(detail::Url(options_.url).with_path("/tokenize")), options_.profile.max_tokens, client_) {
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     if (const std::size_t most = options_.profile.max_tokens; most == 1 || most == 2)
       bad_option("max_tokens", most, "0 (no cut) or 3 or more, as two tokens are special");
+    if (api() != Api::pooling && !options_.task.empty()) bad_option("task", options_.task, "'' without /pooling");
   }
 
   void submit(Ticket ticket, const EncodeRequest& request) override {
@@ -170,15 +81,15 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
     if (most > 0 && text.size() > most - 2) return tokenizer_.submit(ticket, text);
     std::string input;
     JsonWriter(input).value(text);
-    embeddings_.submit(ticket, input);
+    vectors_.submit(ticket, input);
   }
   std::vector<Reply<Embedding>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Embedding>> replies;
     for (auto& reply : tokenizer_.poll(std::chrono::milliseconds(0))) {
-      if (reply.outcome.ok()) embeddings_.submit(reply.ticket, reply.outcome.value());
+      if (reply.outcome.ok()) vectors_.submit(reply.ticket, reply.outcome.value());
       else replies.emplace_back(reply.ticket, reply.outcome.error());
     }
-    for (auto& reply : embeddings_.poll(replies.empty() ? wait : std::chrono::milliseconds(0))) {
+    for (auto& reply : vectors_.poll(replies.empty() ? wait : std::chrono::milliseconds(0))) {
       if (reply.outcome.ok() && options_.profile.normalise) {
         Embedding embedding = std::move(reply.outcome).value();
         detail::normalise(embedding);
@@ -191,15 +102,20 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   [[nodiscard]] bool batch() const override { return false; }
   void cancel(Ticket ticket) override {
     tokenizer_.cancel(ticket);
-    embeddings_.cancel(ticket);
+    vectors_.cancel(ticket);
   }
 
-  /// Accounts of the requests for embeddings.
-  [[nodiscard]] const Accounts& accounts() const { return embeddings_.accounts(); }
+  /// Accounts of the requests for vectors.
+  [[nodiscard]] const Accounts& accounts() const { return vectors_.accounts(); }
   /// Identity of the model and of the processing of texts and embeddings. It contains no address and no key.
   [[nodiscard]] Hash fingerprint() const {
     const EncoderProfile& profile = options_.profile;
     Hasher hasher;
+    if (api() == Api::values) return hasher.add(std::string_view("http values")).add(options_.model).finish();
+    if (api() != Api::embeddings) {
+      hasher.add(std::string_view("http scorer")).add(options_.model).add(options_.revision).add(options_.task);
+      return hasher.add(std::uint64_t(api() == Api::pooling)).finish();
+    }
     hasher.add(std::string_view("http encoder"))
         .add(options_.model)
         .add(options_.revision)
@@ -215,6 +131,21 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   }
 
  private:
+  using Api = detail::VectorApi;
+
+  [[nodiscard]] Api api() const {
+    const std::string path = detail::Url(options_.url).path();
+    return options_.api.value_or(path.ends_with("/classify")  ? Api::classify
+                                 : path.ends_with("/pooling") ? Api::pooling
+                                                              : Api::embeddings);
+  }
+  [[nodiscard]] detail::Url address() const {
+    const detail::Url url(options_.url);
+    if (api() == Api::embeddings) return url.below("/embeddings");
+    return url.with_path(api() == Api::values && url.path().size() <= 1 ? "/value" : url.path());
+  }
+  /// The tokens to which the server is told to cut texts, 0 = not.
+  [[nodiscard]] std::size_t told_to_cut() const { return options_.llamacpp ? 0 : options_.profile.max_tokens; }
   [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> endpoint(const detail::Url& url) const {
     return std::make_shared<const detail::HttpEndpoint>(
         url, detail::read_api_key(options_.api_key_env, options_.api_key_file), options_.http);
@@ -222,7 +153,7 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
 
   HttpEncoderOptions options_;
   std::shared_ptr<HttpClient> client_;
-  detail::HttpEmbeddings embeddings_;
+  detail::HttpVectors vectors_;
   detail::HttpTokenizer tokenizer_;
 };
 

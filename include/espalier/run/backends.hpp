@@ -8,7 +8,6 @@
 #include <espalier/sim/model.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_encoder.hpp>
-#include <espalier/backend/http_scorer.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/scoring_model.hpp>
 #include <espalier/run/detail/batch_requests.hpp>
@@ -73,15 +72,14 @@ inline bool is_scorer(const std::string& url) {
   return is_url(url) && (url.ends_with("/classify") || url.ends_with("/pooling"));
 }
 
-inline std::unique_ptr<backend::HttpScorer> make_scorer(const std::string& url, const std::string& model_name,
-                                                        const std::string& task, const Settings& settings) {
-  backend::HttpScorerOptions options;
-  options.url = url;
-  options.model = model_name;
-  options.task = task;
+/// The client of a server that answers with numbers. `label` stands in results.
+inline EncoderBackend make_client(backend::HttpEncoderOptions options, const std::string& label,
+                                  const Settings& settings) {
   options.api_key_file = settings.servers.api_key_file;
   options.http = http_options(settings);
-  return std::make_unique<backend::HttpScorer>(std::move(options));
+  auto service = std::make_unique<backend::HttpEncoder>(std::move(options));
+  const Hash fingerprint = service->fingerprint();
+  return {std::move(service), fingerprint, label, true};
 }
 
 #endif
@@ -107,9 +105,8 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
 #ifdef ESPALIER_HAS_CURL
   if (is_scorer(source)) {
     if (!endpoints.empty()) bad_option("endpoint", endpoints.front(), "none beside /classify and /pooling");
-    auto scorer = make_scorer(source, model_name, "", settings);
-    const Hash fingerprint = scorer->fingerprint();
-    return {std::make_unique<backend::ScoringModel>(std::move(scorer)), fingerprint, model_name, true};
+    EncoderBackend scorer = make_client({.url = source, .model = model_name}, model_name, settings);
+    return {std::make_unique<backend::ScoringModel>(std::move(scorer.service)), scorer.fingerprint, model_name, true};
   }
   backend::OpenAiOptions options;
   if (!later) options.url = source;
@@ -186,20 +183,13 @@ inline EncoderBackend make_encoder(const Settings& settings) {
     return open_given(*settings.given.encoder, settings.encoder.name, settings.journal.replay);
   if (!is_url(settings.encoder.url)) bad_option("encoder", settings.encoder.url, "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
-  if (is_scorer(settings.encoder.url)) {
-    auto hidden = make_scorer(settings.encoder.url, settings.encoder.name, "embed", settings);
-    const Hash fingerprint = hidden->fingerprint();
-    return {std::move(hidden), fingerprint, "encoder", true};
-  }
-  backend::HttpEncoderOptions encoder;
-  encoder.url = settings.encoder.url;
-  encoder.model = settings.encoder.name;
-  encoder.profile = backend::EncoderProfile::named(settings.encoder.profile);
-  encoder.api_key_file = settings.servers.api_key_file;
-  encoder.http = http_options(settings);
-  auto service = std::make_unique<backend::HttpEncoder>(std::move(encoder));
-  const Hash fingerprint = service->fingerprint();
-  return {std::move(service), fingerprint, settings.encoder.name, true};
+  if (is_scorer(settings.encoder.url))
+    return make_client({.url = settings.encoder.url, .model = settings.encoder.name, .task = "embed"}, "encoder",
+                       settings);
+  return make_client({.url = settings.encoder.url,
+                      .model = settings.encoder.name,
+                      .profile = backend::EncoderProfile::named(settings.encoder.profile)},
+                     settings.encoder.name, settings);
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
@@ -210,15 +200,9 @@ inline EncoderBackend make_value_server(const Settings& settings) {
   if (settings.given.values) return open_given(*settings.given.values, settings.values.name, settings.journal.replay);
   if (!is_url(settings.values.server)) bad_option("value-server", settings.values.server, "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL
-  backend::HttpScorerOptions values;
-  values.url = settings.values.server;
-  values.api = backend::HttpScorerOptions::Api::values;
-  values.model = settings.values.name;
-  values.api_key_file = settings.servers.api_key_file;
-  values.http = http_options(settings);
-  auto service = std::make_unique<backend::HttpScorer>(std::move(values));
-  const Hash fingerprint = service->fingerprint();
-  return {std::move(service), fingerprint, settings.values.name, true};
+  return make_client(
+      {.url = settings.values.server, .api = backend::HttpEncoderOptions::Api::values, .model = settings.values.name},
+      settings.values.name, settings);
 #else
   throw MissingPart("the client for value servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif

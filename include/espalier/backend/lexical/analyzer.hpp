@@ -32,9 +32,6 @@ class Analyzer {
       slices_.push_back({text_.size(), term.size()});
       text_ += term;
     }
-    /// Adds bytes [begin, end) of a text that keep() will hand over. Do not mix it with add().
-    void add_slice(std::size_t begin, std::size_t end) { slices_.push_back({begin, end - begin}); }
-    void keep(std::string text) { text_ = std::move(text); }
     [[nodiscard]] std::size_t size() const { return slices_.size(); }
     [[nodiscard]] std::string_view operator[](std::size_t i) const {
       return std::string_view(text_).substr(slices_[i].begin, slices_[i].size);
@@ -80,7 +77,7 @@ class Analyzer {
 
 inline Analyzer Analyzer::simple() {
   return {"simple", [](std::string_view text, Terms& terms) {
-            std::string folded = espalier::detail::casefold(espalier::detail::nfkc(text));
+            const std::string folded = espalier::detail::casefold(espalier::detail::nfkc(text));
             for (std::size_t i = 0; i < folded.size();) {
               const std::size_t begin = i;
               std::size_t end = i;
@@ -91,9 +88,8 @@ inline Analyzer Analyzer::simple() {
                                      : espalier::detail::is_alnum(espalier::detail::decode_utf8(folded, i))))
                   end = i;
               }
-              if (end > begin) terms.add_slice(begin, end);
+              if (end > begin) terms.add(std::string_view(folded).substr(begin, end - begin));
             }
-            terms.keep(std::move(folded));
           }};
 }
 
