@@ -98,6 +98,11 @@ ProRagOptions four() {
   return options;
 }
 
+void set(method::Method& method, const std::map<std::string, std::string>& options) {
+  for (const auto& [name, value] : options) method.options().set(name, value);
+}
+std::vector<Passages> nothing_found(std::span<const Query> queries) { return std::vector<Passages>(queries.size()); }
+
 /// A method of the registry's kind over a model.
 template <class Model>
 rag::Tree run_method(method::Method& method, Model model, bool growing) {
@@ -469,9 +474,7 @@ TEST_CASE("agreement needs several ends of a node, and no gold") {
 
 TEST_CASE("a group holds independent trajectories with their outcomes") {
   method::detail::ProRagFace method;
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"grow", "group"}, {"group", "4"}, {"annotate", "prm"}})
-    method.options().set(name, value);
+  set(method, {{"grow", "group"}, {"group", "4"}, {"annotate", "prm"}});
   const rag::Tree tree = run_method(method, script(), true);
   REQUIRE(tree.children(0).size() == 4);  // query, Lyon, query, Lyon
   CHECK(tree.size() == 9);                // 3 + 1 + 3 + 1 steps
@@ -484,9 +487,7 @@ TEST_CASE("a group holds independent trajectories with their outcomes") {
 
 TEST_CASE("a group holds the policy's own first replies: what cannot be read is not drawn again, and is scored") {
   method::detail::ProRagFace method;
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"grow", "group"}, {"group", "4"}, {"annotate", "prm"}})
-    method.options().set(name, value);
+  set(method, {{"grow", "group"}, {"group", "4"}, {"annotate", "prm"}});
   Scripted model = script();
   model.on("step", [](const Prompt& p) { return p.sample() == 3 ? "I give up." : next_step(p); });
   std::string scored;
@@ -514,13 +515,9 @@ std::pair<rag::Tree, std::string> cold_start(const std::string& told, const std:
   example.chain = {{"Paris >> river", "Seine", "Paris", "d1", "Paris lies on the Seine."},
                    {"Where does #1 end?", "the sea", "Seine", "d2", passage}};
   method::detail::ProRagFace method;
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"grow", "none"}, {"annotate", "cold_start"}, {"mark_weight", "2"}})
-    method.options().set(name, value);
+  set(method, {{"grow", "none"}, {"annotate", "cold_start"}, {"mark_weight", "2"}});
   Scheduler scheduler;
-  const method::Ports ports(
-      scheduler.model(Scripted().on("cold_start", told), 64),
-      scheduler.retriever([](std::span<const Query> q) { return std::vector<Passages>(q.size()); }));
+  const method::Ports ports(scheduler.model(Scripted().on("cold_start", told), 64), scheduler.retriever(nothing_found));
   method.prepare(ports, method.prompts());
   rag::Tree tree = scheduler.run(method.grow(rag::State(example), 7));
   std::string rows;
@@ -561,15 +558,11 @@ TEST_CASE("a gold chain of two steps is told in five thoughts, or left out; hist
 
 TEST_CASE("another model's annotations can be added to a tree that was grown without") {
   method::detail::ProRagFace method;
-  for (const auto& [name, value] :
-       std::map<std::string, std::string>{{"simulations", "4"}, {"samples", "2"}, {"annotate", "none"}})
-    method.options().set(name, value);
+  set(method, {{"simulations", "4"}, {"samples", "2"}, {"annotate", "none"}});
   const rag::Tree bare = run_method(method, script(), true);
   CHECK(bare.annotations.empty());
   Scheduler scheduler;
-  const method::Ports ports(scheduler.model(script(), 64), scheduler.retriever([](std::span<const Query> q) {
-    return std::vector<Passages>(q.size());
-  }));
+  const method::Ports ports(scheduler.model(script(), 64), scheduler.retriever(nothing_found));
   method.prepare(ports, method.prompts());
   const rag::Tree both = scheduler.run(method.annotate(bare, {"judge", "prm"}));
   CHECK(both.annotation("preferred_over", 1) == 2);
@@ -582,13 +575,10 @@ TEST_CASE("another model's annotations can be added to a tree that was grown wit
 TEST_CASE("answers can be annotated with how well their embeddings agree") {
   const auto grown = [](bool encoder) {
     method::detail::ProRagFace method;
-    for (const auto& [name, value] :
-         std::map<std::string, std::string>{{"grow", "group"}, {"group", "3"}, {"annotate", "none"}})
-      method.options().set(name, value);
+    set(method, {{"grow", "group"}, {"group", "3"}, {"annotate", "none"}});
     const rag::Tree tree = run_method(method, script(), true);  // Paris, Lyon, Paris
     Scheduler scheduler;
-    method::Ports ports(scheduler.model(script(), 64),
-                        scheduler.retriever([](std::span<const Query> q) { return std::vector<Passages>(q.size()); }));
+    method::Ports ports(scheduler.model(script(), 64), scheduler.retriever(nothing_found));
     if (encoder)
       ports.encoder = scheduler.encoder([](std::span<const EncodeRequest> texts) {
         std::vector<Embedding> embeddings;
@@ -612,9 +602,7 @@ TEST_CASE("answers can be annotated with how well their embeddings agree") {
 TEST_CASE("no prompt shows the gold answer, of a search, its judge or its process reward") {
   for (const char* grow : {"search", "group"}) {
     method::detail::ProRagFace method;
-    for (const auto& [name, value] :
-         std::map<std::string, std::string>{{"grow", grow}, {"simulations", "6"}, {"annotate", "both"}})
-      method.options().set(name, value);
+    set(method, {{"grow", grow}, {"simulations", "6"}, {"annotate", "both"}});
     std::map<std::string, int> asked;
     Scripted model = script();
     const auto watch = [&, model](std::span<const Prompt> prompts) mutable {
@@ -625,9 +613,7 @@ TEST_CASE("no prompt shows the gold answer, of a search, its judge or its proces
       return model(prompts);
     };
     Scheduler scheduler;
-    const method::Ports ports(scheduler.model(watch, 64), scheduler.retriever([](std::span<const Query> q) {
-      return std::vector<Passages>(q.size());
-    }));
+    const method::Ports ports(scheduler.model(watch, 64), scheduler.retriever(nothing_found));
     method.prepare(ports, method.prompts());
     rag::Example example;
     example.question = {"q1", "Capital of France?"};

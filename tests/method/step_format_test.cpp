@@ -45,8 +45,7 @@ TEST_CASE("steps keep the schema by what they are and what stands before them") 
 }
 
 TEST_CASE("steps as text have a thought and an action each, both with words, and nothing else") {
-  const method::detail::StepFormat format(protocol());
-  const auto count = [&](const char* text) { return format.steps(text).size(); };
+  const auto count = [](const char* text) { return method::detail::told_steps(text, protocol()).size(); };
   CHECK(count("<step> a </step>\n<subquery> b </subquery>") == 1);
   CHECK(count("  <step>a</step><subanswer>b < c</subanswer>\n") == 1);
   CHECK(count("<step> a </step> <subquery> b </subquery> <step> c </step> <answer> d </answer>") == 2);

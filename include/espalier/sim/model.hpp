@@ -8,7 +8,7 @@
 #include <espalier/sim/detail/judge.hpp>
 #include <espalier/sim/detail/knowledge.hpp>
 #include <espalier/sim/detail/request.hpp>
-#include <espalier/sim/detail/wording.hpp>
+#include <espalier/sim/detail/words.hpp>
 #include <espalier/sim/skills.hpp>
 
 #include <cstdint>

@@ -53,7 +53,7 @@ class World {
     for (const detail::Relation& relation : detail::relations) {
       if (relation.subject != subject.kind) continue;
       if (!text.empty()) text += ' ';
-      text += detail::fill(relation.sentences[random.below(3)], name, graph_.object(subject, relation).text);
+      text += detail::fill(relation.sentence(random.below(3)), name, graph_.object(subject, relation).text);
       if (std::exchange(aside, false)) (text += ' ') += filler(subject.kind, random.below(3));
     }
     (text += ' ') += filler(subject.kind, 3 + random.below(3));

@@ -51,11 +51,9 @@ class ColdStart {
       chain.add("gold step", step.answer);
       chain.text += '\n';
     }
-    std::vector<std::pair<std::string, rag::Rendering>> slots;
-    slots.emplace_back("question", rag::render_text(root.question().text));
-    slots.emplace_back("gold_chain", std::move(chain));
-    slots.emplace_back("gold", rag::render_text(root.gold().front()));
-    return slots;
+    return {{"question", rag::render_text(root.question().text)},
+            {"gold_chain", std::move(chain)},
+            {"gold", rag::render_text(root.gold().front())}};
   }
 
   rag::Sampler sampler_;
@@ -74,7 +72,7 @@ inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::
   if (told == tree.remarks.end()) return true;
   rag::State state = tree.state(tree.root());
   const std::vector<rag::ChainStep>& chain = state.chain();
-  const std::vector<detail::StepFormat::Step> steps = detail::StepFormat(*prompts.protocol()).steps(told->text);
+  const std::vector<detail::ToldStep> steps = detail::told_steps(told->text, *prompts.protocol());
   if (steps.size() != 2 * chain.size() + 1) return false;
   const auto kind = [&](std::size_t i) {
     using enum rag::SegmentKind;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/method/prorag/cold_start.hpp>
-#include <espalier/method/prorag/detail/examples.hpp>
 #include <espalier/method/prorag/detail/guide.hpp>
 #include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/group_rollouts.hpp>

@@ -2,8 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/method/option_table.hpp>
-#include <espalier/method/prorag/step_format.hpp>
-#include <espalier/output/sft.hpp>
+#include <espalier/method/prorag/step_rows.hpp>
 
 #include <cmath>
 #include <cstdint>
@@ -156,13 +155,10 @@ inline void append_group_rollouts(const output::TreeRecord& record, const rag::P
   const auto advantage = advantages(options, group);
   for (std::size_t i = 0; i < rollouts.size(); ++i) {
     const Rollout& one = rollouts[i];
-    const auto prompt = prompts.render(
-        "step", {{"question", rag::render_text(root.question().text)}, {"history", rag::render_history({}, protocol)}},
-        {});
     JsonWriter json(out);
     json.begin_object().field("id", root.question().id + '#' + std::to_string(i)).field("group", root.question().id);
     json.field("question", root.question().text)
-        .field("prompt", prompt->messages.back().content)
+        .field("prompt", detail::step_prompt(root, prompts))
         .field("response", one.response)
         .key("answer");
     const auto answer = tree.state(one.end).answer();

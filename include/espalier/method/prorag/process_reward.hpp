@@ -79,11 +79,9 @@ class ProcessReward {
                                                                           std::string text) const {
     rag::Rendering step;
     step.text = std::move(text);
-    std::vector<std::pair<std::string, rag::Rendering>> slots;
-    slots.emplace_back("question", rag::render_text(state.question().text));
-    slots.emplace_back("history", rag::render_history(before, *sampler_.prompts().protocol()));
-    slots.emplace_back("step", std::move(step));
-    return slots;
+    return {{"question", rag::render_text(state.question().text)},
+            {"history", rag::render_history(before, *sampler_.prompts().protocol())},
+            {"step", std::move(step)}};
   }
 
   rag::Sampler sampler_;

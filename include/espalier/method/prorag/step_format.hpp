@@ -6,7 +6,6 @@
 #include <espalier/rag/state.hpp>
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -48,65 +47,36 @@ inline bool well_formed_path(const rag::Tree& tree, NodeId end) {
          std::all_of(path.begin() + 1, path.end(), [&](NodeId id) { return well_formed(tree, id); });
 }
 
-/// Reads texts in a protocol's marks, for trajectories that no tree holds.
-class StepFormat {
- public:
-  explicit StepFormat(const Protocol& protocol) : protocol_(&protocol) {}
-
-  /// A step found in a text.
-  struct Step {
-    std::string_view role;  ///< search, sub_answer or answer, "" = none
-    std::string thought, text;
-  };
-  /// The steps that a text consists of, without documents between them. Empty if it holds anything else.
-  [[nodiscard]] std::vector<Step> steps(std::string_view text) const {
-    std::vector<Step> all;
-    for (Step next = take_step(text); !next.role.empty(); next = take_step(text)) all.push_back(std::move(next));
-    return blank(text) ? all : std::vector<Step>();
-  }
-
- private:
-  static constexpr std::array<std::string_view, 3> actions{"search", "sub_answer", "answer"};
-  static bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == std::string_view::npos; }
-  static void skip_blanks(std::string_view& text) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  }
-
-  /// Removes a marked piece from the front and returns it. Empty if it is missing, blank or contains a mark.
-  [[nodiscard]] std::string take(std::string_view role, std::string_view& text) const {
-    const Protocol::Tag* tag = protocol_->tag(role);
-    std::string_view rest = text;
-    skip_blanks(rest);
-    if (!tag || tag->open.empty() || !rest.starts_with(tag->open)) return {};
-    rest.remove_prefix(tag->open.size());
-    const std::size_t end = rest.find(tag->close);
-    if (end == std::string_view::npos || blank(rest.substr(0, end)) || marked(rest.substr(0, end))) return {};
-    text = rest.substr(end + tag->close.size());
-    return std::string(rag::detail::trim(rest.substr(0, end)));
-  }
-  [[nodiscard]] bool marked(std::string_view text) const {
-    return std::any_of(protocol_->tags.begin(), protocol_->tags.end(), [&](const Protocol::Tag& tag) {
-      return (tag.open.size() > 1 && text.find(tag.open) != std::string_view::npos) ||
-             (tag.close.size() > 1 && text.find(tag.close) != std::string_view::npos);
-    });
-  }
-  /// Removes a thought and an action from the front. Nothing is removed if they are not there.
-  [[nodiscard]] Step take_step(std::string_view& text) const {
-    std::string_view rest = text;
-    Step step{{}, take("thought", rest), {}};
-    if (step.thought.empty()) return step;
-    for (const std::string_view role : actions) {
-      step.text = take(role, rest);
-      if (step.text.empty()) continue;
-      step.role = role;
-      text = rest;
-      break;
-    }
-    return step;
-  }
-
-  const Protocol* protocol_;
+/// A step in a text.
+struct ToldStep {
+  std::string_view role;  ///< of its action
+  std::string thought, text;
 };
+/// The steps that a text in a protocol's marks consists of, each a thought and an action, without documents between
+/// them. Empty if it holds anything else.
+inline std::vector<ToldStep> told_steps(std::string_view text, const Protocol& protocol) {
+  const auto marked = [&](std::string_view piece) {
+    return std::any_of(protocol.tags.begin(), protocol.tags.end(), [&](const Protocol::Tag& tag) {
+      return (!tag.open.empty() && piece.find(tag.open) != piece.npos) ||
+             (!tag.close.empty() && piece.find(tag.close) != piece.npos);
+    });
+  };
+  std::vector<ToldStep> steps;
+  std::string thought;
+  for (text = rag::detail::trim(text); !text.empty(); text = rag::detail::trim(text)) {
+    const auto tag = std::find_if(protocol.tags.begin(), protocol.tags.end(),
+                                  [&](const Protocol::Tag& t) { return !t.open.empty() && text.starts_with(t.open); });
+    const std::size_t end = tag == protocol.tags.end() ? text.npos : text.find(tag->close);
+    if (end == text.npos) return {};
+    const std::string_view piece = rag::detail::trim(text.substr(tag->open.size(), end - tag->open.size()));
+    const bool thinks = tag->name == "thought";
+    if (piece.empty() || marked(piece) || thinks != thought.empty()) return {};
+    if (thinks) thought = piece;
+    else steps.push_back({tag->name, std::exchange(thought, {}), std::string(piece)});
+    text.remove_prefix(end + tag->close.size());
+  }
+  return thought.empty() ? steps : std::vector<ToldStep>();
+}
 
 }  // namespace detail
 

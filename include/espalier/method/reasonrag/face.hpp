@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/method/rag_method.hpp>
-#include <espalier/method/reasonrag/detail/examples.hpp>
 #include <espalier/method/reasonrag/process_rewards.hpp>
 #include <espalier/method/reasonrag/search.hpp>
 #include <espalier/method/registry.hpp>

@@ -28,7 +28,7 @@ class Agent {
     const bool in_work = r_.view.query || r_.view.in_work;
     if (!searches && !asks && (r_.wants("thought") || (concludes && (answers || (chain_ && !in_work)))))
       return sentence();
-    if (concludes || (searches && (asks || answers))) return step();
+    if (concludes || (searches && answers)) return step();
     if (answers && asks) return terminate();
     return answers ? answer() : asks ? question() : search();
   }
@@ -42,11 +42,7 @@ class Agent {
       thought.pop_back();
       return r_.tagged("reasoning", thought) + "\n" + r_.tagged(role, text);
     };
-    if (!chain_) {
-      const bool fresh = r_.view.sub_questions.empty();
-      thought = unheard(fresh);
-      return fresh ? ending("question", std::string(r_.question)) : ending("answer", "unknown");
-    }
+    if (!chain_) return stranger();
     Reader reader = finder_.reader(*chain_);
     reader.look(false);
     for (std::size_t k = 0; k < reader.steps(); ++k) thought += news(reader, k);
@@ -70,7 +66,7 @@ class Agent {
 
   /// The first sub-question, or the one that follows a history.
   std::string question() {
-    if (!chain_) return r_.tagged("question", std::string(r_.question));
+    if (!chain_) return stranger();
     Reader reader = finder_.reader(*chain_);
     if (r_.view.has_history) reader.look(false);
     return r_.tagged("question", next_question(reader).second);
@@ -91,10 +87,10 @@ class Agent {
   }
 
   /// The next step on the way to the answer. Where a protocol has conclusions, first what is open is settled, from its
-  /// documents, from memory, or by a search. Then comes the next question or query, and at the end the answer.
+  /// documents, from memory, or by a search. Then comes the next query, and at the end the answer.
   std::string step() {
     const auto in_work = r_.view.query ? r_.view.query : r_.view.in_work;
-    if (r_.wants("sub_answer") && (in_work || (!chain_ && !r_.wants("search") && !r_.wants("question")))) {
+    if (r_.wants("sub_answer") && (in_work || (!chain_ && !r_.wants("search")))) {
       const Finding found = finder_.settle(in_work.value_or(r_.question));
       if (!found.value && !r_.view.consulted && r_.wants("search"))
         return r_.reply(need(*in_work) + '\n', "search", query_for(*in_work));
@@ -114,19 +110,12 @@ class Agent {
     const std::string next = open ? wanted(reader, *open) : chain_->question;
     thought = told(std::move(thought), need(next));
     const bool pending = r_.view.in_work && !r_.view.consulted;
-    if (r_.wants("question") && !pending) return r_.reply(thought, "question", ask(next, r_.draws));
     return r_.reply(thought, "search", query_for(pending ? *r_.view.in_work : std::string_view(next)));
   }
 
   /// One sentence of a chain of thought: what is newly settled, or what must be known next. At the end the answer.
   std::string sentence() {
-    if (!chain_) {
-      sure_ = false;
-      const bool stop = r_.wants("answer") && !r_.view.thoughts.empty();
-      std::string said = unheard(true);
-      said.pop_back();
-      return stop ? r_.tagged("answer", "unknown") : r_.tagged(r_.wants("thought") ? "thought" : "sub_answer", said);
-    }
+    if (!chain_) return stranger();
     const bool plan = r_.wants("thought");  // a plan states everything new
     std::string said;
     Reader reader = finder_.reader(*chain_);
@@ -157,19 +146,14 @@ class Agent {
   [[nodiscard]] std::string conclusion(const std::string& answer) const {
     return statement(chain_ ? std::string_view(chain_->question) : r_.question) + answer + ".";
   }
-  /// A thought about a question that the model does not know.
-  [[nodiscard]] std::string unheard(bool asks) const {
-    return (asks ? need(r_.question) : conclusion("unknown")) + '\n';
-  }
   /// Settles step after step and states what is new. Returns the first step that needs a search, or nothing if all are
-  /// settled. It does not invent a value at once where it can ask.
+  /// settled.
   std::optional<std::size_t> walk(Reader& reader, std::string& thought) {
-    const bool asks = r_.wants("question") || r_.wants("sub_answer");
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
       if (!reader.see(k) && !reader.recall(k)) {
-        const double made_up = r_.wants("question") ? 0 : r_.skills.hallucinate;
-        const std::size_t tries = asks ? std::max(reader.searches(k), reader.asked(k)) : reader.searches(k);
-        if (tries < 2 && !r_.draws.happens("hallucinate", made_up, k)) return k;
+        const std::size_t tries =
+            r_.wants("sub_answer") ? std::max(reader.searches(k), reader.asked(k)) : reader.searches(k);
+        if (tries < 2 && !r_.draws.happens("hallucinate", r_.skills.hallucinate, k)) return k;
         reader.invent(k);
         sure_ = false;
       }
@@ -186,15 +170,13 @@ class Agent {
     sure_ = false;
     return reader.guess();
   }
-  /// The reply to a question that the model does not know.
+  /// The reply to a question that the model does not know: the question again, to be looked up once, then "unknown".
   std::string stranger() {
     sure_ = false;
-    const bool unread = r_.view.documents.empty();
-    const bool asks = unread && r_.view.sub_questions.empty() && r_.wants("question");
-    const std::string thought = unheard(asks || (unread && r_.wants("search")));
-    if (asks) return r_.reply(thought, "question", std::string(r_.question));
-    if (unread && r_.wants("search")) return r_.reply(thought, "search", std::string(r_.question));
-    return r_.reply(thought, r_.wants("answer") ? "answer" : "sub_answer", "unknown");
+    const bool fresh = r_.view.documents.empty() && r_.view.sub_questions.empty() && r_.view.thoughts.empty();
+    for (const char* role : {"search", "question"})
+      if (fresh && r_.wants(role)) return r_.reply(need(r_.question) + '\n', role, std::string(r_.question));
+    return r_.reply(conclusion("unknown") + '\n', r_.wants("answer") ? "answer" : "sub_answer", "unknown");
   }
   /// A step that can be asked and is not yet known, bare and as a sentence. If the skill fails: the whole question
   /// again, or another step.

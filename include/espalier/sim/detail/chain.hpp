@@ -1,12 +1,10 @@
 #pragma once
 
 #include <espalier/core/hash.hpp>
-#include <espalier/rag/question.hpp>
 #include <espalier/sim/detail/words.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,11 +18,11 @@ struct Fact {
   std::vector<Word> question;              ///< its content words
   std::vector<std::string> answers;        ///< the first is the main one
   std::vector<std::vector<Word>> written;  ///< the answers as words
-  std::vector<std::vector<Word>> titles;   ///< all of these passages are needed
+  std::vector<Word> title;                 ///< of the passage that settles it, may be empty
   std::vector<Word> subject;               ///< the name that the question is about, may be empty
   std::uint64_t identity = 0;              ///< hash of question and answer
   std::uint64_t relation = 0;              ///< relation_key of the question
-  bool verdict = false;                    ///< yes or no, concluded and not written in a passage
+  bool verdict = false;                    ///< yes or no, which no passage says
 
   [[nodiscard]] bool answered_by(std::string_view text) const {
     return std::find(written.begin(), written.end(), words(text)) != written.end();
@@ -98,30 +96,6 @@ inline std::vector<Word> name_in(std::string_view question) {
     if (named > best.size()) best.assign(run.begin(), run.begin() + static_cast<std::ptrdiff_t>(named));
   });
   return best;
-}
-
-/// In a triple form, a subject that the question does not name refers to an earlier answer with the same or mostly the
-/// same words. Returns the wording with a placeholder for that answer, or unchanged if there is none.
-inline std::string linked(std::string_view wording, std::span<const Word> question,
-                          std::span<const rag::ChainStep> earlier) {
-  const std::size_t mark = wording.find(" >> ");
-  if (mark == std::string_view::npos || wording.find('#') < mark) return std::string(wording);
-  const auto subject = words(wording.substr(0, mark));
-  if (contains(question, subject)) return std::string(wording);
-  std::size_t best = earlier.size(), best_score = 0;
-  for (std::size_t k = 0; k < earlier.size(); ++k) {
-    const auto answer = words(earlier[k].answer);
-    const auto shared = static_cast<std::size_t>(std::count_if(answer.begin(), answer.end(), [&](Word w) {
-      return std::find(subject.begin(), subject.end(), w) != subject.end();
-    }));
-    const std::size_t score = answer == subject ? SIZE_MAX : shared * 2 >= answer.size() ? shared : 0;
-    if (score > best_score) {
-      best = k;
-      best_score = score;
-    }
-  }
-  return best == earlier.size() ? std::string(wording)
-                                : "#" + std::to_string(best + 1) + std::string(wording.substr(mark));
 }
 
 }  // namespace espalier::sim::detail

@@ -68,7 +68,8 @@ class QuestionWriter {
   /// Compares two independent facts. The answer is yes, no, or the entity with the smaller value.
   rag::Example comparison() {
     const bool same = random_.below(2) == 0;
-    const Relation& relation = pick([&](const Relation& r) { return !(same ? r.same : r.earlier).empty(); });
+    const Relation& relation =
+        pick([&](const Relation& r) { return !r.compared.empty() && is_time(r.object) != same; });
     const Kind kind = relation.subject;
     const Entity a = any(kind);
     const bool want_yes = random_.below(2) == 0;
@@ -81,11 +82,11 @@ class QuestionWriter {
     add_step(example, relation, a, graph_.name(a), of_a);
     add_step(example, relation, b, graph_.name(b), of_b);
     if (same) {
-      example.question.text = fill(relation.same, graph_.name(a), graph_.name(b));
+      example.question.text = fill(relation.compared, graph_.name(a), graph_.name(b));
       example.gold = {of_a.text == of_b.text ? "yes" : "no"};
       return example;
     }
-    return earlier(std::move(example), relation.earlier, a, b, of_a, of_b);
+    return earlier(std::move(example), relation.compared, a, b, of_a, of_b);
   }
 
   /// Compares the ends of two chains of two steps.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/sim/detail/request.hpp>
-#include <espalier/sim/detail/wording.hpp>
+#include <espalier/sim/detail/words.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -28,22 +28,9 @@ inline bool asks_for(std::vector<Word> text, std::vector<Word> question) {
 
 /// The answer to a fact as a document from number `first` on shows it, or null.
 inline const std::string* shown(const Fact& fact, const View& view, std::size_t first = 0) {
-  const auto titled = [&](std::size_t d, const std::vector<Word>& title) {
-    return contains(view.documents[d], title, 4);
-  };
-  std::size_t titles = 0;
-  for (const auto& title : fact.titles)
-    for (std::size_t d = first; d < view.documents.size(); ++d)
-      if (titled(d, title)) {
-        ++titles;
-        break;
-      }
-  const bool complete = titles == fact.titles.size();
-  if (fact.verdict) return complete && titles > 0 ? &fact.answers.front() : nullptr;
-  if (fact.titles.size() > 1 && !complete) return nullptr;
+  if (fact.verdict) return nullptr;
   for (std::size_t d = first; d < view.documents.size(); ++d) {
-    const bool about = std::any_of(fact.titles.begin(), fact.titles.end(), [&](const auto& t) { return titled(d, t); });
-    if (!about && !contains(view.documents[d], fact.subject)) continue;
+    if (!contains(view.documents[d], fact.title, 4) && !contains(view.documents[d], fact.subject)) continue;
     for (std::size_t a = 0; a < fact.answers.size(); ++a)
       if (contains(view.documents[d], fact.written[a])) return &fact.answers[a];
   }

@@ -2,15 +2,135 @@
 
 #include <espalier/core/prompt.hpp>
 #include <espalier/sim/detail/knowledge.hpp>
-#include <espalier/sim/detail/view.hpp>
 #include <espalier/sim/skills.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 namespace espalier::sim::detail {
+
+/// What a prompt shows, as words: slots and segments, by the names of their spans. A name that both
+/// have, such as query, means a segment if it stands in the history. Views into the prompt.
+class View {
+ public:
+  struct SubQuestion {
+    std::vector<Word> content;
+    std::optional<std::string_view> answer;  ///< the own answer given to it, or its conclusion
+  };
+
+  explicit View(const PromptBody& body) {
+    const std::string_view text = body.shown();
+    PromptBody::Span history;
+    for (const PromptBody::Span& span : body.spans) {
+      const std::string_view shown = text.substr(span.begin, span.end - span.begin);
+      const bool inside = span.begin >= history.begin && span.end <= history.end;
+      if (span.name == "history") {
+        has_history = true;
+        history = span;
+      } else if (span.name == "sub_question") {
+        sub_questions.push_back({content(shown), std::nullopt});
+        pursue(shown);
+      } else if (span.name == "own_answer" && !sub_questions.empty()) {
+        sub_questions.back().answer = trimmed(shown);
+        in_work.reset();
+      } else if (span.name == "sub_answer") {
+        conclude(shown);
+      } else if (span.name == "query" && inside) {
+        queries.push_back(content(shown));
+        if (!in_work || in_work_is_query_) pursue(shown, true);
+        consulted = true;
+        fresh = documents.size();
+      } else if (span.name == "query") {
+        query = trimmed(shown);
+      } else if (span.name == "thought") {
+        thoughts.push_back(shown);
+      } else if (span.name == "document") {
+        documents.push_back(words(shown));
+      } else if (span.name == "candidate") {
+        candidates.push_back(trimmed(shown));
+      } else if (span.name == "answer") {
+        answer = trimmed(shown);
+      } else if (span.name == "gold" && !inside) {
+        gold = trimmed(shown);
+      } else if (span.name == "step" && !inside) {
+        step = trimmed(shown);
+      } else if (span.name == "documents" && !inside) {
+        has_documents = consulted = true;
+        fresh = documents.size();
+      }
+    }
+  }
+
+  bool has_history = false;
+  bool has_documents = false;  ///< the slot of that name, which may be empty
+  bool consulted = false;      ///< the open question was looked up, or documents are given
+  std::vector<SubQuestion> sub_questions;
+  std::vector<SubQuestion> answered;  ///< queries without a sub-question, with their conclusions
+  std::vector<std::vector<Word>> queries;
+  std::vector<std::string_view> thoughts;  ///< thoughts and conclusions
+  std::vector<std::string_view> candidates;
+  std::vector<Word> pursued;                ///< the newest sub-question or query
+  std::optional<std::string_view> in_work;  ///< the newest sub-question or query, unless it is answered
+  std::optional<std::string_view> query, answer, gold, step;
+  std::vector<std::vector<Word>> documents;
+  std::size_t fresh = 0;  ///< the first document of the newest block
+
+  /// The number of thoughts that contain this text.
+  [[nodiscard]] std::ptrdiff_t mentions(std::string_view text) const {
+    return std::count_if(thoughts.begin(), thoughts.end(),
+                         [&](std::string_view t) { return t.find(text) != std::string_view::npos; });
+  }
+  /// The value that a thought states after `opening`, up to the end of its sentence. Nothing if no thought does.
+  [[nodiscard]] std::optional<std::string_view> stated(std::string_view opening) const {
+    for (std::string_view thought : thoughts)
+      if (const auto value = stated_in(thought, opening)) return value;
+    return std::nullopt;
+  }
+  [[nodiscard]] static std::optional<std::string_view> stated_in(std::string_view text, std::string_view opening) {
+    const std::size_t at = text.find(opening);
+    if (at == std::string_view::npos) return std::nullopt;
+    const std::string_view value = text.substr(at + opening.size());
+    return ended(value.substr(0, std::min({value.find('\n'), value.find("&lt;"), value.find('<')})));
+  }
+
+  /// The value that an answer gives: the text after `opening`, the text after another question, or all of it.
+  [[nodiscard]] static std::string_view value_in(std::string_view answer, std::string_view opening) {
+    constexpr std::string_view quoted = "\" is ";
+    if (const auto value = stated_in(answer, opening)) return *value;
+    if (const std::size_t at = answer.rfind(quoted); at != std::string_view::npos)
+      return ended(answer.substr(at + quoted.size()));
+    return answer;
+  }
+
+ private:
+  /// The text without blanks and a full stop at the end.
+  static std::string_view ended(std::string_view value) {
+    value = trimmed(value);
+    if (!value.empty() && value.back() == '.') value.remove_suffix(1);
+    return value;
+  }
+  static std::string_view trimmed(std::string_view text) {
+    const std::size_t begin = text.find_first_not_of(" \n\t"), end = text.find_last_not_of(" \n\t");
+    return begin == std::string_view::npos ? std::string_view() : text.substr(begin, end - begin + 1);
+  }
+  void pursue(std::string_view text, bool is_query = false) {
+    in_work = trimmed(text);
+    in_work_is_query_ = is_query;
+    pursued = content(text);
+    consulted = false;
+  }
+  void conclude(std::string_view text) {
+    thoughts.push_back(text);
+    if (in_work && in_work_is_query_) answered.push_back({pursued, trimmed(text)});
+    else if (in_work) sub_questions.back().answer = trimmed(text);
+    in_work.reset();
+  }
+  bool in_work_is_query_ = false;
+};
 
 /// One request to a model: what it shows, what it wants back, and its random draws.
 class Request {
@@ -41,18 +161,11 @@ class Request {
     const bool line = tag->close == "\n" && !tag->open.ends_with(' ');
     return tag->open + (line ? " " : "") + text + tag->close;
   }
-  /// A thought in its marks, if the protocol has them. It is on one line if the marks end with the line.
-  [[nodiscard]] std::string thinking(std::string thought) const {
-    const Protocol::Tag* tag = protocol->tag("thought");
-    if (!tag || whole("thought")) return thought;
-    if (tag->close != "\n") return tagged("thought", thought) + "\n";
-    while (thought.ends_with('\n')) thought.pop_back();
-    for (std::size_t at = 0; (at = thought.find('\n', at)) != std::string::npos;) thought.replace(at, 1, then);
-    return tagged("thought", thought);
-  }
-  /// A thought in its marks and the reply that follows from it.
+  /// A thought, in its marks if the protocol has them, and the reply that follows from it.
   [[nodiscard]] std::string reply(const std::string& thought, std::string_view role, const std::string& text) const {
-    return whole(role) ? text : thinking(thought) + tagged(role, text);
+    if (whole(role)) return text;
+    const bool marked = protocol->tag("thought") && !whole("thought");
+    return (marked ? tagged("thought", thought) + "\n" : thought) + tagged(role, text);
   }
 
   const Knowledge& knowledge;

@@ -126,11 +126,9 @@ class ProRagJudge {
       candidates.spans.push_back({"candidate", begin, static_cast<std::uint32_t>(candidates.text.size())});
       candidates.text += '\n';
     }
-    std::vector<std::pair<std::string, rag::Rendering>> slots;
-    slots.emplace_back("question", rag::render_text(from.question().text));
-    slots.emplace_back("history", rag::render_history(from.transcript(), protocol));
-    slots.emplace_back("candidates", std::move(candidates));
-    return slots;
+    return {{"question", rag::render_text(from.question().text)},
+            {"history", rag::render_history(from.transcript(), protocol)},
+            {"candidates", std::move(candidates)}};
   }
   static std::string shown(double value) {
     char buffer[64];
