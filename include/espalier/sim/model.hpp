@@ -46,12 +46,12 @@ inline constexpr std::string_view no_queries = "None";
 /// Splits a question into the questions of its steps, or rewords the current query with what has become known.
 class Rewriter {
  public:
-  explicit Rewriter(const Request& request) : r_(request), chain_(request.chain) {}
+  explicit Rewriter(const Request& request) : r_(request) {}
 
   /// The queries, one per line, or "None".
   [[nodiscard]] std::string operator()() const {
-    if (!chain_) return std::string(no_queries);
-    Reader reader(r_, *chain_, r_.skills.recall);
+    if (!r_.chain) return std::string(no_queries);
+    Reader reader(r_, *r_.chain, r_.skills.recall);
     reader.look(false);
     return r_.view.query ? reworded(reader, *r_.view.query) : decomposed(reader);
   }
@@ -59,7 +59,7 @@ class Rewriter {
  private:
   [[nodiscard]] std::string decomposed(const Reader& reader) const {
     if (reader.steps() < 2 || reader.answer()) return std::string(no_queries);
-    if (!r_.draws.succeeds("decompose", r_.skills.decompose)) return chain_->question;
+    if (!r_.draws.succeeds("decompose", r_.skills.decompose)) return r_.chain->question;
     std::string lines;
     for (std::size_t k = 0; k < reader.steps(); ++k)
       if (!reader.value(k)) (lines += lines.empty() ? "" : "\n") += ask(reader.described(k, k), r_.draws);
@@ -77,7 +77,6 @@ class Rewriter {
   }
 
   const Request& r_;
-  const Chain* chain_;
 };
 
 }  // namespace espalier::sim::detail

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,16 @@ inline Passages evidence(const rag::State& state, Passages known = Passages()) {
     }
   }
   return known;
+}
+
+/// The number of steps on a path: queries, what was concluded from their documents, and the answer.
+inline std::uint32_t steps_of(const rag::State& state) {
+  std::uint32_t steps = 0;
+  for (const rag::Segment* segment : state.transcript().segments()) {
+    using enum rag::SegmentKind;
+    steps += segment->kind() == query || segment->kind() == sub_answer || segment->kind() == answer;
+  }
+  return steps;
 }
 
 /// The deepest node that was not pruned. Of equally deep ones, it is the one with the highest worth(node), then the

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
+#include <espalier/method/detail/prompt_rows.hpp>
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/method/prorag/step_rows.hpp>
 #include <espalier/rag/sampler.hpp>
@@ -39,7 +40,7 @@ class ColdStart {
     return !chain.empty() &&
            std::none_of(chain.begin(), chain.end(), [](const rag::ChainStep& s) { return s.support_text.empty(); });
   }
-  static std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::State& root) {
+  static Slots slots(const rag::State& root) {
     rag::Rendering chain;
     std::size_t number = 0;
     for (const rag::ChainStep& step : root.chain()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
+#include <espalier/method/detail/prompt_rows.hpp>
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/rag/sampler.hpp>
 
@@ -58,7 +59,7 @@ class ProcessReward {
         ->front();
   }
   /// The history before the last step, and that step without its documents.
-  [[nodiscard]] std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::State& state) const {
+  [[nodiscard]] detail::Slots slots(const rag::State& state) const {
     auto segments = state.transcript().segments();
     if (!segments.empty() && segments.back()->documents()) segments.pop_back();
     rag::Action last;
@@ -74,14 +75,10 @@ class ProcessReward {
     for (const rag::Segment* segment : segments) before = before.append(*segment);
     return slots(state, before, detail::step_text(last, *sampler_.prompts().protocol()));
   }
-  [[nodiscard]] std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::State& state,
-                                                                          const rag::Transcript& before,
-                                                                          std::string text) const {
-    rag::Rendering step;
-    step.text = std::move(text);
-    return {{"question", rag::render_text(state.question().text)},
-            {"history", rag::render_history(before, *sampler_.prompts().protocol())},
-            {"step", std::move(step)}};
+  [[nodiscard]] detail::Slots slots(const rag::State& state, const rag::Transcript& before, std::string text) const {
+    detail::Slots slots = detail::history_slots(state.question(), before, *sampler_.prompts().protocol());
+    slots.emplace_back("step", rag::Rendering()).second.text = std::move(text);
+    return slots;
   }
 
   rag::Sampler sampler_;

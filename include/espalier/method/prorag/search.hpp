@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/method/detail/evidence.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/method/prorag/prompts.hpp>
 #include <espalier/policy/select.hpp>
@@ -82,14 +83,6 @@ struct ProRagOptions {
 };
 
 namespace detail {
-
-/// The number of steps on a path: queries, conclusions and the answer.
-inline std::uint32_t steps_of(const rag::State& state) {
-  std::uint32_t steps = 0;
-  for (const rag::Segment* segment : state.transcript().segments())
-    steps += segment->model_text() != nullptr && segment->kind() != rag::SegmentKind::thought;
-  return steps;
-}
 
 /// Steps in sequence, until there is an answer or the path reaches its largest depth.
 class ProRagEnvironment {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
+#include <espalier/method/detail/prompt_rows.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/step_format.hpp>
@@ -21,13 +22,7 @@ namespace detail {
 
 /// The prompt with which the next steps of a state are drawn.
 inline std::string step_prompt(const rag::State& state, const rag::PromptSet& prompts) {
-  return prompts
-      .render("step",
-              {{"question", rag::render_text(state.question().text)},
-               {"history", rag::render_history(state.transcript(), *prompts.protocol())}},
-              {})
-      ->messages.back()
-      .content;
+  return prompt_text(prompts, "step", history_slots(state.question(), state.transcript(), *prompts.protocol()));
 }
 inline void write_provenance(JsonWriter& json, const output::TreeRecord& record, NodeId node) {
   const rag::Tree& tree = record.tree;

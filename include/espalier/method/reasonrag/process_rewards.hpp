@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
+#include <espalier/method/detail/prompt_rows.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/method/reasonrag/prompts.hpp>
 #include <espalier/output/tree_record.hpp>
@@ -66,13 +67,6 @@ inline void append_sibling_pairs(const output::TreeRecord& record, const rag::Pr
                                  const ProcessRewardOptions& options, std::string& out) {
   const rag::Tree& tree = record.tree;
   const auto rewards = process_rewards(tree, options);
-  const auto said = [&](NodeId id) {
-    const rag::Action& action = tree.action(id);
-    const Protocol::Tag* tag = prompts.protocol()->tag(rag::detail::role(action.kind));
-    const std::string marked =
-        (tag ? tag->open + ' ' : "") + rag::detail::neutralise(action.text) + (tag ? ' ' + tag->close : "");
-    return action.thought.empty() ? marked : rag::detail::neutralise(action.thought) + '\n' + marked;
-  };
   for (NodeId parent = 0; parent < tree.size(); ++parent) {
     std::vector<NodeId> children = tree.children(parent);
     std::erase_if(children, [&](NodeId id) { return !rewards[id] || tree[id].reason == Reason::malformed; });
@@ -81,15 +75,15 @@ inline void append_sibling_pairs(const output::TreeRecord& record, const rag::Pr
         const bool first = *rewards[children[i]] > *rewards[children[j]];
         const NodeId chosen = first ? children[i] : children[j], rejected = first ? children[j] : children[i];
         const double gap = *rewards[chosen] - *rewards[rejected];
-        const std::string better = said(chosen), worse = said(rejected);
-        if (!(gap > 0) || gap < options.margin - 1e-9 || better == worse) continue;
         const rag::State& from = tree.state(parent);
+        const std::string purpose = detail::next_purpose(from, tree.action(chosen).forced);
+        const std::string better = detail::reply_text(prompts, purpose, tree.action(chosen)),
+                          worse = detail::reply_text(prompts, purpose, tree.action(rejected));
+        if (!(gap > 0) || gap < options.margin - 1e-9 || better == worse) continue;
         const std::string& id = from.question().id;
         JsonWriter json(out);
         json.begin_object().field("id", id + '#' + std::to_string(chosen) + '>' + std::to_string(rejected));
-        const bool forced = tree.action(chosen).forced;
-        const std::string prompt =
-            prompts.render(detail::next_purpose(from, forced), detail::next_slots(from), {})->messages.back().content;
+        const std::string prompt = detail::prompt_text(prompts, purpose, detail::next_slots(from));
         json.field("instruction", prompt).field("input", "").field("prompt", prompt);
         json.field("chosen", better).field("rejected", worse);
         json.field("chosen_action_type", rag::name(tree.action(chosen).kind))

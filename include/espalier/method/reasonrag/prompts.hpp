@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/method/detail/demonstrations.hpp>
+#include <espalier/method/detail/prompt_rows.hpp>
 #include <espalier/rag/prompt_set.hpp>
 #include <espalier/rag/state.hpp>
 
@@ -40,11 +41,9 @@ inline std::string next_purpose(const rag::State& state, bool forced) {
   return forced ? "forced_answer" : state.iterations() == 0 ? "begin_reasoning" : "reasoning";
 }
 /// The slots of that prompt.
-inline std::vector<std::pair<std::string, rag::Rendering>> next_slots(const rag::State& state) {
+inline Slots next_slots(const rag::State& state) {
   const Protocol& protocol = *reasonrag_protocol();
-  std::vector<std::pair<std::string, rag::Rendering>> slots{
-      {"question", rag::render_text(state.question().text)},
-      {"history", rag::render_history(state.transcript(), protocol)}};
+  Slots slots = history_slots(state.question(), state.transcript(), protocol);
   const auto segments = state.transcript().segments();
   if (segments.empty() || !segments.back()->documents()) return slots;
   slots.emplace_back("query", rag::render_text(segments[segments.size() - 2]->words()));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/method/detail/evidence.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/method/reasonrag/prompts.hpp>
 #include <espalier/rag/environment.hpp>
@@ -53,15 +54,6 @@ struct ReasonRagOptions {
 };
 
 namespace detail {
-
-/// The number of steps on a path: queries, evidence and the answer.
-inline std::uint32_t reasoning_steps(const rag::State& state) {
-  std::uint32_t steps = 0;
-  for (const rag::Segment* segment : state.transcript().segments())
-    steps += segment->kind() == rag::SegmentKind::query || segment->kind() == rag::SegmentKind::sub_answer ||
-             segment->kind() == rag::SegmentKind::answer;
-  return steps;
-}
 
 /// Alternates reasoning and evidence until there is an answer.
 class ReasonRagEnvironment {
@@ -120,7 +112,7 @@ class ShortPath {
   template <class = void>
   static Task<std::vector<double>> discounted(const ShortPath* self, std::vector<rag::State> states) {
     std::vector<double> values = co_await self->reward_.group(std::span<const rag::State>(states));
-    for (std::size_t i = 0; i < states.size(); ++i) values[i] *= std::pow(self->decay_, reasoning_steps(states[i]));
+    for (std::size_t i = 0; i < states.size(); ++i) values[i] *= std::pow(self->decay_, steps_of(states[i]));
     co_return values;
   }
   rag::AnyReward reward_;

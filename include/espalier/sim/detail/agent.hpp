@@ -15,7 +15,7 @@ namespace espalier::sim::detail {
 /// says so in the role that fits best among those that the prompt wants.
 class Agent {
  public:
-  explicit Agent(const Request& request) : r_(request), finder_(request), chain_(request.chain) {}
+  explicit Agent(const Request& request) : r_(request), finder_(request) {}
 
   /// True if the reply rests only on what was read or recalled.
   [[nodiscard]] bool sure() const { return sure_; }
@@ -26,7 +26,7 @@ class Agent {
     const bool answers = r_.wants("answer"), concludes = r_.wants("sub_answer"), searches = r_.wants("search"),
                asks = r_.wants("question");
     const bool in_work = r_.view.query || r_.view.in_work;
-    if (!searches && !asks && (r_.wants("thought") || (concludes && (answers || (chain_ && !in_work)))))
+    if (!searches && !asks && (r_.wants("thought") || (concludes && (answers || (r_.chain && !in_work)))))
       return sentence();
     if (concludes || (searches && answers)) return step();
     if (answers && asks) return terminate();
@@ -42,8 +42,8 @@ class Agent {
       thought.pop_back();
       return r_.tagged("reasoning", thought) + "\n" + r_.tagged(role, text);
     };
-    if (!chain_) return stranger();
-    Reader reader = finder_.reader(*chain_);
+    if (!r_.chain) return stranger();
+    Reader reader = finder_.reader(*r_.chain);
     reader.look(false);
     for (std::size_t k = 0; k < reader.steps(); ++k) thought += news(reader, k);
     const bool stop = r_.draws.succeeds("stop", r_.skills.stop) == reader.answer().has_value();
@@ -66,8 +66,8 @@ class Agent {
 
   /// The first sub-question, or the one that follows a history.
   std::string question() {
-    if (!chain_) return stranger();
-    Reader reader = finder_.reader(*chain_);
+    if (!r_.chain) return stranger();
+    Reader reader = finder_.reader(*r_.chain);
     if (r_.view.has_history) reader.look(false);
     return r_.tagged("question", next_question(reader).second);
   }
@@ -75,13 +75,13 @@ class Agent {
   /// A query for the open question: the one shown, else the first step that is not settled, else the question itself.
   std::string search() {
     std::string text;
-    if (r_.view.query || !chain_ || (r_.purpose->returns.empty() && !r_.view.has_history)) {
+    if (r_.view.query || !r_.chain || (r_.purpose->returns.empty() && !r_.view.has_history)) {
       text = query_for(r_.view.query.value_or(r_.question));
     } else {
-      Reader reader = finder_.reader(*chain_);
+      Reader reader = finder_.reader(*r_.chain);
       std::size_t open = 0;
       while (open < reader.steps() && (reader.see(open) || reader.recall(open))) ++open;
-      text = query_for(open < reader.steps() ? wanted(reader, open) : chain_->question);
+      text = query_for(open < reader.steps() ? wanted(reader, open) : r_.chain->question);
     }
     return r_.purpose->returns.empty() ? text : r_.tagged(r_.purpose->returns.front(), text);
   }
@@ -90,15 +90,15 @@ class Agent {
   /// documents, from memory, or by a search. Then comes the next query, and at the end the answer.
   std::string step() {
     const auto in_work = r_.view.query ? r_.view.query : r_.view.in_work;
-    if (r_.wants("sub_answer") && (in_work || (!chain_ && !r_.wants("search")))) {
+    if (r_.wants("sub_answer") && (in_work || (!r_.chain && !r_.wants("search")))) {
       const Finding found = finder_.settle(in_work.value_or(r_.question));
       if (!found.value && !r_.view.consulted && r_.wants("search"))
         return r_.reply(need(*in_work) + '\n', "search", query_for(*in_work));
       sure_ = found.sure;
       return r_.reply(found.sentence() + '\n', "sub_answer", found.sentence());
     }
-    if (!chain_) return stranger();
-    Reader reader = finder_.reader(*chain_);
+    if (!r_.chain) return stranger();
+    Reader reader = finder_.reader(*r_.chain);
     std::string thought;
     const auto open = walk(reader, thought);
     if (!open && r_.wants("answer")) {
@@ -106,8 +106,8 @@ class Agent {
       return r_.reply(told(std::move(thought), conclusion(answer)), "answer", answer);
     }
     if (!open && r_.wants("sub_answer"))
-      return r_.reply(told(thought, need(chain_->question)), "sub_answer", conclusion(final_answer(reader)));
-    const std::string next = open ? wanted(reader, *open) : chain_->question;
+      return r_.reply(told(thought, need(r_.chain->question)), "sub_answer", conclusion(final_answer(reader)));
+    const std::string next = open ? wanted(reader, *open) : r_.chain->question;
     thought = told(std::move(thought), need(next));
     const bool pending = r_.view.in_work && !r_.view.consulted;
     return r_.reply(thought, "search", query_for(pending ? *r_.view.in_work : std::string_view(next)));
@@ -115,10 +115,10 @@ class Agent {
 
   /// One sentence of a chain of thought: what is newly settled, or what must be known next. At the end the answer.
   std::string sentence() {
-    if (!chain_) return stranger();
+    if (!r_.chain) return stranger();
     const bool plan = r_.wants("thought");  // a plan states everything new
     std::string said;
-    Reader reader = finder_.reader(*chain_);
+    Reader reader = finder_.reader(*r_.chain);
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
       if (!reader.see(k) && !reader.recall(k)) {
         const std::string missing = need(reader.question(k));
@@ -144,7 +144,7 @@ class Agent {
     return thought.empty() ? content + '\n' : thought;
   }
   [[nodiscard]] std::string conclusion(const std::string& answer) const {
-    return statement(chain_ ? std::string_view(chain_->question) : r_.question) + answer + ".";
+    return statement(r_.chain ? std::string_view(r_.chain->question) : r_.question) + answer + ".";
   }
   /// Settles step after step and states what is new. Returns the first step that needs a search, or nothing if all are
   /// settled.
@@ -163,7 +163,7 @@ class Agent {
   }
   /// The question of step k, or the whole question if the skill fails.
   [[nodiscard]] std::string wanted(const Reader& reader, std::size_t k) const {
-    return r_.draws.succeeds("decompose", r_.skills.decompose, k) ? reader.question(k) : chain_->question;
+    return r_.draws.succeeds("decompose", r_.skills.decompose, k) ? reader.question(k) : r_.chain->question;
   }
   std::string final_answer(const Reader& reader) {
     if (auto answer = reader.answer()) return *answer;
@@ -188,8 +188,8 @@ class Agent {
       if (!reader.value(k)) open.push_back(k);
     }
     if (!r_.draws.succeeds("decompose", r_.skills.decompose)) {
-      const bool again = !chain_->options.empty() || (reader.steps() > 1 && r_.draws.pick("detour") % 2);
-      const std::string text = again ? chain_->question : "What is known about " + reader.guess() + "?";
+      const bool again = !r_.chain->options.empty() || (reader.steps() > 1 && r_.draws.pick("detour") % 2);
+      const std::string text = again ? r_.chain->question : "What is known about " + reader.guess() + "?";
       return {text, text};
     }
     const auto& from = open.empty() ? ready : open;
@@ -203,7 +203,6 @@ class Agent {
 
   const Request& r_;
   Finder finder_;
-  const Chain* chain_;
   bool sure_ = true;
 };
 

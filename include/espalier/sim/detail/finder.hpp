@@ -13,10 +13,10 @@ namespace espalier::sim::detail {
 
 /// The result of looking for an answer.
 struct Finding {
-  std::string thought;
-  std::string asked;                 ///< the question it answers, in the form for statement()
-  std::optional<std::string> value;  ///< nothing if the model says that it does not know
-  bool sure = true;                  ///< read or recalled, not invented
+  std::string asked{};                 ///< the question it answers, in the form for statement()
+  std::optional<std::string> value{};  ///< nothing if the model says that it does not know
+  bool sure = true;                    ///< read or recalled, not invented
+  std::string thought{};
 
   /// The value, or the text that says it is not known.
   [[nodiscard]] std::string answer() const { return value.value_or(std::string(not_known)); }
@@ -43,7 +43,7 @@ class Finder {
   /// their histories it is the most frequent answer.
   [[nodiscard]] Finding recollect() const {
     if (request_.view.has_history)
-      if (auto value = favourite()) return {.thought = {}, .asked = {}, .value = std::move(value)};
+      if (auto value = favourite()) return {.value = std::move(value)};
     if (const Chain* chain = request_.chain) {
       Reader reader = this->reader(*chain);
       reader.look(true);
@@ -57,7 +57,7 @@ class Finder {
       found.sure = false;
       return found;
     }
-    if (auto value = favourite()) return {.thought = {}, .asked = {}, .value = std::move(value)};
+    if (auto value = favourite()) return {.value = std::move(value)};
     return from_fact(request_.knowledge.find(content(request_.question)), request_.question);
   }
 
@@ -71,7 +71,7 @@ class Finder {
     reader.look(true);
     const std::size_t step = reader.step_of(asked);
     if (step < reader.steps() && reader.ready(step)) {
-      Finding found{.thought = {}, .asked = reader.question(step), .value = {}};
+      Finding found{.asked = reader.question(step)};
       found.sure = reader.value(step).has_value();
       if (!found.sure && request_.draws.happens("hallucinate", request_.skills.hallucinate, step)) reader.invent(step);
       if (const auto& belief = reader.value(step)) found.value = belief->text;
@@ -79,11 +79,11 @@ class Finder {
     }
     if (step == reader.steps() && content(asked) != chain->content)
       if (const Fact* fact = request_.knowledge.find_for(asked)) return from_fact(fact, asked);
-    if (auto answer = reader.answer()) return {.thought = {}, .asked = chain->question, .value = std::move(answer)};
+    if (auto answer = reader.answer()) return {.asked = chain->question, .value = std::move(answer)};
     for (std::size_t k = 0; k < reader.steps(); ++k)
       if (const auto& belief = reader.value(k); belief && !belief->said)
-        return {.thought = {}, .asked = reader.question(k), .value = belief->text};
-    return {.thought = {}, .asked = {}, .value = {}, .sure = false};
+        return {.asked = reader.question(k), .value = belief->text};
+    return {.sure = false};
   }
 
  private:
@@ -113,15 +113,11 @@ class Finder {
                                               [](const std::string&) { return false; }),
                      asked);
     }
-    Finding found{.thought = {}, .asked = fact->wording, .value = {}};
-    if (const std::string* read = shown(*fact, request_.view);
-        read && draws.succeeds("read", request_.skills.read, fact->identity)) {
-      found.value = *read;
-      found.thought = found.sentence() + '\n';
-      return found;
-    }
-    if (recalls(request_.skills.seed, request_.skills.recall, *fact)) {
-      found.value = fact->answers.front();
+    Finding found{.asked = fact->wording};
+    const std::string* read = shown(*fact, request_.view);
+    const bool reads = read && draws.succeeds("read", request_.skills.read, fact->identity);
+    if (reads || recalls(request_.skills.seed, request_.skills.recall, *fact)) {
+      found.value = reads ? *read : fact->answers.front();
       found.thought = found.sentence() + '\n';
       return found;
     }
@@ -133,7 +129,7 @@ class Finder {
                    fact->wording);
   }
   [[nodiscard]] Finding imagine(std::string guess, std::string_view asked = {}) const {
-    Finding found{.thought = {}, .asked = std::string(asked), .value = {}, .sure = false};
+    Finding found{.asked = std::string(asked), .sure = false};
     if (request_.draws.happens("hallucinate", request_.skills.hallucinate)) found.value = std::move(guess);
     return found;
   }

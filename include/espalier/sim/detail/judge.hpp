@@ -20,7 +20,7 @@ namespace espalier::sim::detail {
 class Judge {
  public:
   explicit Judge(const Request& request)
-      : r_(request), recall_(std::max(request.skills.recall, request.skills.judge)), chain_(request.chain) {}
+      : r_(request), recall_(std::max(request.skills.recall, request.skills.judge)) {}
 
   /// As many numbers as the purpose declares, with two decimals: for the plan, for the newest search, and again for the
   /// plan. If an answer or a step is shown, the numbers are for that.
@@ -66,7 +66,7 @@ class Judge {
 
  private:
   /// A reader that recalls what the judge recognises.
-  [[nodiscard]] Reader reader() const { return {r_, *chain_, recall_}; }
+  [[nodiscard]] Reader reader() const { return {r_, *r_.chain, recall_}; }
   [[nodiscard]] bool by_lot(std::string_view label, std::uint64_t number = 0) const {
     return r_.draws.uniform(label, number) >= r_.skills.judge;
   }
@@ -79,7 +79,7 @@ class Judge {
   /// The share of steps that are settled rightly, counting the one that is being pursued.
   [[nodiscard]] double plan() const {
     if (r_.view.step) return step_worth(*r_.view.step);
-    if (!chain_) return 0.5;
+    if (!r_.chain) return 0.5;
     Reader reader = this->reader();
     reader.look(false);
     double gone = 0;
@@ -90,7 +90,7 @@ class Judge {
       const auto& value = reader.value(k);
       if (value) {
         worth[k] = !value->said ? 1 : checked(reader, k, value->text);
-        for (std::size_t n : chain_->steps[k].needs) worth[k] = std::min(worth[k], worth[n]);
+        for (std::size_t n : r_.chain->steps[k].needs) worth[k] = std::min(worth[k], worth[n]);
       } else if (!pursued && asks_for(r_.view.pursued, content(reader.question(k)))) {
         pursued = true;
         worth[k] = 1;
@@ -104,7 +104,7 @@ class Judge {
     const std::size_t fresh = r_.view.fresh;
     if (const Fact* asked = r_.view.query ? r_.knowledge.find_for(*r_.view.query) : nullptr)
       return shown(*asked, r_.view, fresh) ? 1 : 0;
-    if (!chain_) {
+    if (!r_.chain) {
       const Fact* fact = r_.knowledge.find_for(r_.question);
       return fact && shown(*fact, r_.view, fresh) ? 1 : 0;
     }
@@ -112,7 +112,7 @@ class Judge {
     reader.look(false);
     for (std::size_t k = 0; k < reader.steps(); ++k)
       if (!(reader.value(k) && reader.value(k)->said) &&
-          shown(r_.knowledge.fact(chain_->steps[k].fact), r_.view, fresh))
+          shown(r_.knowledge.fact(r_.chain->steps[k].fact), r_.view, fresh))
         return 1;
     return 0;
   }
@@ -133,7 +133,7 @@ class Judge {
   }
   /// The answer that the model would give itself, if it knows enough. It trusts its memory before the prompt.
   [[nodiscard]] std::optional<std::string> belief() const {
-    if (!chain_) return std::nullopt;
+    if (!r_.chain) return std::nullopt;
     Reader reader = this->reader();
     for (std::size_t k = 0; k < reader.steps(); ++k)
       if (reader.ready(k) && !reader.recall(k)) reader.see(k);
@@ -154,11 +154,11 @@ class Judge {
   }
   /// The number of steps that the prompt does not say and the model does not recall.
   [[nodiscard]] std::size_t missing() const {
-    if (!chain_) {
+    if (!r_.chain) {
       const Fact* fact = r_.knowledge.find_for(r_.question);
       return fact && recalls(r_.skills.seed, r_.skills.recall, *fact) ? 0 : 1;
     }
-    Reader reader(r_, *chain_, r_.skills.recall);
+    Reader reader(r_, *r_.chain, r_.skills.recall);
     reader.look(true);
     if (reader.answer()) return 0;
     std::size_t count = 0;
@@ -168,7 +168,7 @@ class Judge {
   /// The value of a possible next step. A statement counts as far as it is right. A question or query counts if it is
   /// about the first open step. An answer counts if the model believes it.
   [[nodiscard]] double step_worth(std::string_view step) const {
-    if (!chain_) return 0.5;
+    if (!r_.chain) return 0.5;
     const auto believed = belief();
     if (believed && contains(words(step), words(*believed))) return 1;
     Reader reader = this->reader();
@@ -194,7 +194,6 @@ class Judge {
 
   const Request& r_;
   double recall_;
-  const Chain* chain_;
 };
 
 }  // namespace espalier::sim::detail

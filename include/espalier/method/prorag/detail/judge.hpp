@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/method/detail/prompt_rows.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/method/prorag/prompts.hpp>
 #include <espalier/method/prorag/step_format.hpp>
@@ -111,8 +112,7 @@ class ProRagJudge {
     }
     return asked;
   }
-  [[nodiscard]] std::vector<std::pair<std::string, rag::Rendering>> slots(const rag::Tree& tree,
-                                                                          const Asked& one) const {
+  [[nodiscard]] Slots slots(const rag::Tree& tree, const Asked& one) const {
     const Protocol& protocol = *sampler_.prompts().protocol();
     const rag::State& from = tree.state(one.parent);
     rag::Rendering candidates;
@@ -126,9 +126,9 @@ class ProRagJudge {
       candidates.spans.push_back({"candidate", begin, static_cast<std::uint32_t>(candidates.text.size())});
       candidates.text += '\n';
     }
-    return {{"question", rag::render_text(from.question().text)},
-            {"history", rag::render_history(from.transcript(), protocol)},
-            {"candidates", std::move(candidates)}};
+    Slots slots = history_slots(from.question(), from.transcript(), protocol);
+    slots.emplace_back("candidates", std::move(candidates));
+    return slots;
   }
   static std::string shown(double value) {
     char buffer[64];
