@@ -133,8 +133,7 @@ Figures with_bare_loop(const std::string& url, std::size_t requests, const std::
         auto reply = backend::detail::ChatReply::whole(json.read(bare.received),
                                                        backend::detail::dialect_of(backend::Server::other));
         std::string doubt;
-        const auto answers = reply.completions(
-            asked, backend::detail::most_usage(asked, asked.front().sampling().max_tokens, ""), doubt);
+        const auto answers = reply.completions(asked, doubt);
         done += answers[0].has_value();
         if (sent < count) send(bare, sent++);
       }

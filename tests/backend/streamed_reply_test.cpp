@@ -23,7 +23,7 @@ std::vector<std::optional<Completion>> completions(const std::string& stream, st
   for (std::uint32_t i = 0; i < samples; ++i) prompts.emplace_back("q", sampling, 1, i);
   ChatReply reply = ChatReply::streamed(stream, backend::detail::dialect_of(server), json);
   std::string doubt;
-  return reply.completions(prompts, backend::detail::most_usage(prompts, 512, ""), doubt);
+  return reply.completions(prompts, doubt);
 }
 
 }  // namespace

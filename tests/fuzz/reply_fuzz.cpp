@@ -15,8 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     sampling.logprobs = true;
     return std::vector<Prompt>{Prompt("q", sampling, 1, 0), Prompt("q", sampling, 1, 1)};
   }();
-  static const backend::detail::Usage most =
-      backend::detail::most_usage(prompts, prompts.front().sampling().max_tokens, "");
   std::string text = fuzz::text_of(data + 1, size - 1);
   try {
     const simdjson::dom::element root = json.read(text);
@@ -26,13 +24,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       const auto server = reader == 0 ? backend::Server::llamacpp : backend::Server::ollama;
       std::string doubt;
       auto reply = backend::detail::ChatReply::whole(root, backend::detail::dialect_of(server));
-      const auto completions = reply.completions(prompts, most, doubt);
+      const auto completions = reply.completions(prompts, doubt);
       fuzz::require(completions.size() == prompts.size(), "a place for every sample");
       for (const auto& completion : completions) {
         fuzz::require(!completion || simdjson::validate_utf8(completion->text), "completions are UTF-8");
-        fuzz::require(!completion || (completion->prompt_tokens <= most.prompt &&
-                                      completion->completion_tokens <= most.completion),
-                      "no more tokens than were asked for");
+        fuzz::require(!completion || (completion->prompt_tokens <= backend::detail::Usage::most &&
+                                      completion->completion_tokens <= backend::detail::Usage::most),
+                      "no more tokens than a model has");
       }
     } else if (simdjson::dom::array hits; reader == 1) {
       if (!root.get(hits)) fuzz::require(backend::detail::read_hits(hits, 3).size() <= 3, "no more than k hits");

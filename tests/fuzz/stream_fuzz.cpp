@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto server : {backend::Server::vllm, backend::Server::ollama}) try {
       std::string doubt;
       backend::detail::ChatReply::streamed(stream, backend::detail::dialect_of(server), json)
-          .completions(prompts, backend::detail::most_usage(prompts, 512, ""), doubt);
+          .completions(prompts, doubt);
     } catch (const BackendError& error) {
       fuzz::require(error.what()[0] != '\0', "an error says something");
     }

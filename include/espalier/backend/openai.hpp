@@ -5,7 +5,6 @@
 #include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/detail/chat/reply.hpp>
 #include <espalier/backend/detail/chat/server_dialect.hpp>
-#include <espalier/backend/detail/chat/usage.hpp>
 #include <espalier/backend/detail/http/fleet.hpp>
 #include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/detail/http/service.hpp>
@@ -112,9 +111,8 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     const bool chunks = options_.stream && (ollama() || !body.starts_with('{'));  // "{": the server has no chunks
     auto reply = chunks ? detail::ChatReply::streamed(body, dialect, json_)
                         : detail::ChatReply::whole(json_.read(body), dialect);
-    const auto most = detail::most_usage(group, request_.limit(group.front().body()), options_.extra_body);
     std::string doubt;
-    auto completions = reply.completions(group, most, doubt);
+    auto completions = reply.completions(group, doubt);
     if (!doubt.empty() && options_.http.watch) options_.http.watch->remark(fleet_->shown(0), doubt);
     return completions;
   }

@@ -44,7 +44,7 @@ inline std::optional<Hash> read_key(std::string_view text) {
 /// and the journal's note of it.
 class SentRequest {
  public:
-  explicit SentRequest(const output::detail::JsonLine& body) : prompt("", sampling(body)), most(allowed(body)) {
+  explicit SentRequest(const output::detail::JsonLine& body) : prompt("", sampling(body)) {
     note.source = body.text("model");
     note.attempts = 1;
     backend::detail::JsonFields asked;
@@ -53,16 +53,9 @@ class SentRequest {
     note.request = std::make_shared<const backend::detail::RequestText>(asked.open_object() + '}');
   }
   Prompt prompt;
-  backend::detail::Usage most;  ///< largest token counts of its answer
   backend::detail::RecordNote note;
 
  private:
-  static backend::detail::Usage allowed(const output::detail::JsonLine& body) {
-    auto limit = backend::detail::field<std::uint64_t>(body.element(), "max_tokens");
-    if (!limit) limit = backend::detail::field<std::uint64_t>(body.element(), "max_completion_tokens");
-    const std::uint64_t bytes = simdjson::minify(body.element()).size();
-    return backend::detail::most_usage(bytes, limit.value_or(backend::detail::Usage::any), 1);
-  }
   static Sampling sampling(const output::detail::JsonLine& body) {
     Sampling sampling;
     sampling.stop = body.texts("stop");
@@ -114,7 +107,7 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
       if (response.has("status_code") && response.count("status_code") / 100 != 2)
         throw BackendError(fmt::format("HTTP {}", response.count("status_code")));
       auto reply = backend::detail::ChatReply::whole(response.object("body").element(), dialect);
-      auto answers = reply.completions(std::span(&request->second.prompt, 1), request->second.most, counts.doubt);
+      auto answers = reply.completions(std::span(&request->second.prompt, 1), counts.doubt);
       if (!answers.front()) throw BackendError("a reply without its first choice");
       backend::detail::RecordNote note = request->second.note;
       note.prompt_tokens = answers.front()->prompt_tokens;

@@ -110,13 +110,12 @@ class ChatReply {
   /// The completions of samples of one prompt, one place each, by choice index. A place stays empty if the server sent
   /// fewer. Each completion counts the whole prompt's tokens, as if it was asked alone. Thinking tokens are known where
   /// the reply has one choice. Log-probabilities are left out if they cover fewer tokens than usage counts, unless
-  /// their tokens spell the text up to its stop string. A count above `most` is ignored, and `doubt` says so. Throws
+  /// their tokens spell the text up to its stop string. A count that cannot be is ignored, and `doubt` says so. Throws
   /// BackendError (transport) for missing and surplus choices.
-  std::vector<std::optional<Completion>> completions(std::span<const Prompt> samples, const Usage& most,
-                                                     std::string& doubt) {
+  std::vector<std::optional<Completion>> completions(std::span<const Prompt> samples, std::string& doubt) {
     if (choices_.empty()) throw BackendError("a reply without choices");
     if (!done_) throw BackendError("a reply that is not done");
-    const Usage usage = believed(usage_, most, doubt);
+    const Usage usage = believed(usage_, doubt);
     std::vector<std::optional<Completion>> completions(samples.size());
     std::vector<std::uint32_t> listed(samples.size());
     const PromptBody& body = samples.front().body();
