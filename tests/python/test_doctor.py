@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import espalier as esp
 import pytest
-from conftest import ModelServer, completion, inputs, needs_http, needs_journal
+from conftest import ModelServer, completion, inputs, needs_http, needs_journal, sensible
 from espalier import cli
 from espalier.doctor import inputs as doctor_inputs
 from espalier.doctor.services import limits_of
+from test_readable import SAID, SHOWN, cut
 
 KEY = "sk-a-very-secret-key"
 NOBODY = "http://127.0.0.1:9/v1"
@@ -215,3 +218,54 @@ def test_a_check_takes_as_long_as_the_user_allows():
     assert limits_of(server | {"models": {"judge": ("hf:folder", "")}}) == {"attempts": 1}
     assert limits_of(server | {"timeout": 7}) == short | {"timeout": 7}
     assert limits_of(own | {"deadline": 9}) == {"attempts": 1, "deadline": 9}
+
+
+def test_each_prompt_of_the_method_is_asked_once(doctor):
+    told = ("--set", "sampling.rollout.max_tokens=33")
+    code, found, requests = asked(doctor, lambda request: completion(sensible(request)), *told, owner="")
+    purposes = ["termination", "forced_answer", "sub_question", "next_question", "own_answer", "sub_query", "rollout"]
+    assert code == 0 and [part for part in found if part.startswith("prompt ")] == [f"prompt {one}" for one in purposes]
+    assert all(states(found)[f"prompt {purpose}"] == "ok" for purpose in purposes)
+    limits = [one["max_tokens"] for one in requests if "Don Quixote" in one["messages"][-1]["content"]]
+    assert sorted(limits) == [33, *[512] * 6]
+
+
+def test_prompts_are_asked_where_a_model_thinks_for_longer_than_the_first_question_allows(doctor):
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        return cut("<think> so long") if request["max_tokens"] == 8 else completion(sensible(request))
+
+    code, found, _ = asked(doctor, respond, owner="")
+    assert code == 0 and states(found)["model"] == states(found)["prompt rollout"] == "ok"
+
+
+def test_what_could_not_be_read_is_shown(doctor):
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        stops = request.get("stop") or []
+        if "</question>" in stops:
+            return completion(SAID)
+        if "</search>" in stops:
+            return cut("<think> so long")
+        return cut(None) if stops else completion(sensible(request))
+
+    code, found, _ = asked(doctor, respond, owner="")
+    assert code == 0 and states(found)["prompt sub_query"] == "ok"
+    untagged, thinking, empty = (found[f"prompt {name}"][0] for name in ("sub_question", "rollout", "own_answer"))
+    assert untagged["state"] == thinking["state"] == empty["state"] == "warning"
+    assert untagged["found"] == f'the reply could not be read; it begins "{SHOWN}"'
+    assert "cut in its thought at max_tokens=512" in thinking["found"] and "so long" in thinking["found"]
+    assert "sampling.rollout.max_tokens" in thinking["advice"] and "--thinking" in thinking["advice"]
+    assert empty["found"].endswith("it is empty")
+
+
+def test_a_model_of_which_no_reply_can_be_read_is_a_problem(doctor):
+    code, found, _ = asked(doctor, SAID, "--method", "search-r1", owner="")
+    assert code == 1 and states(found)["prompt step"] == "problem" and SHOWN in found["prompt step"][0]["found"]
+
+
+@pytest.mark.parametrize("method", esp._core.method_names())
+def test_every_prompt_of_every_method_can_be_filled(doctor, method: str):
+    _, found, requests = asked(doctor, lambda request: completion(sensible(request)), "--method", method, owner="")
+    prompts = [findings[0] for part, findings in found.items() if part.startswith("prompt ")]
+    assert prompts and not any("error" in finding["found"] for finding in prompts)
+    slot = re.compile(r"\{(question|history|documents|query|step|candidates|gold|answer)\}")
+    assert not any(slot.search(str(request["messages"])) for request in requests if "messages" in request)

@@ -60,7 +60,6 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: esp.Method("cot", models=[model]), "Method(): models must be a dict, not list"),
     # Too few, too many.
     (lambda: esp.Passage("id"), "Passage() needs 'title', a str"),
-    (lambda: esp.Passage("i", "t"), "Passage() needs 'text', a str"),
     (lambda: esp.Bm25(), "Bm25() needs 'passages', a list of Passage"),
     (lambda: Puct(1.0), "Puct() takes 0 arguments without a name, not 1; the others go by their names"),
     (lambda: esp.Query("a", 1, 2), "Query() takes 2 arguments without a name, not 3"),
@@ -114,10 +113,8 @@ def test_every_function_has_a_signature_that_is_understood():
             {"models": {"judge": ("x",)}},
             "setting 'models' cannot be {'judge': ('x',)}, it must be a dict {purpose: (model, name)} of str",
         ),
-        ({"method": "zzzzzzz"}, "unknown method 'zzzzzzz'"),
         ({"method": "decx"}, "unknown method 'decx', did you mean 'decex'?"),
         ({"set": {"rewarrd": "em"}}, "unknown option 'rewarrd' of decex, did you mean 'reward'?"),
-        ({"set": {"flux": 1}}, "unknown option 'flux' of decex"),
         (
             {"models": {"own_anser": ("http://x/v1", "m")}},
             "option 'model-for': decex has no purpose 'own_anser', did you mean 'own_answer'?",

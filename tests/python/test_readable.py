@@ -10,7 +10,6 @@ from typing import Any
 import espalier as esp
 import pytest
 from conftest import ModelServer, completion, espalier, inputs, rows, sensible
-from espalier import cli
 from espalier.runs import summary as _summary
 
 SAID = "I would say \x1b[31mRome</td><script>alert(1)</script>\nand no tag"
@@ -134,73 +133,6 @@ def test_a_share_is_rounded_down_and_unknown_in_summaries_of_earlier_versions():
     assert _summary.percent(_summary.readable_share([cost | {"readable": 2000}])) == "100.0 %"
     assert _summary.readable_share([{"calls": 0, "readable": 0}]) is None
     assert _summary.percent(_summary.readable_share([{"calls": 3}])) == ""
-
-
-def test_doctor_asks_each_prompt_of_the_method_once(capsys, server: ModelServer, tmp_path: Path):
-    told = ["--model", server.url, "--model-name", "m", "--set", "sampling.rollout.max_tokens=33"]
-    assert cli.main(["doctor", "--json", *told]) == 0
-    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
-    purposes = [
-        "termination",
-        "forced_answer",
-        "sub_question",
-        "next_question",
-        "own_answer",
-        "sub_query",
-        "rollout",
-    ]
-    assert [part for part in found if part.startswith("prompt ")] == [f"prompt {purpose}" for purpose in purposes]
-    assert all(found[f"prompt {purpose}"]["state"] == "ok" for purpose in purposes)
-    asked = [request for request in server.requests if "Don Quixote" in request["messages"][-1]["content"]]
-    assert len(asked) == len(purposes)
-    assert sorted(request["max_tokens"] for request in asked) == [33, *[512] * 6]
-
-
-def test_doctor_asks_on_where_a_model_thinks_for_longer_than_the_first_question_allows(capsys):
-    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
-        return cut("<think> so long") if request["max_tokens"] == 8 else completion(sensible(request))
-
-    with ModelServer(respond) as server:
-        assert cli.main(["doctor", "--json", "--model", server.url, "--model-name", "m"]) == 0
-    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
-    assert found["model"]["state"] == "ok" and found["prompt rollout"]["state"] == "ok"
-
-
-def test_doctor_shows_what_could_not_be_read(capsys, tmp_path: Path):
-    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
-        stops = request.get("stop") or []
-        if "</question>" in stops:
-            return completion(SAID)
-        if "</search>" in stops:
-            return cut("<think> so long")
-        return cut(None) if stops else completion(sensible(request))
-
-    with ModelServer(respond) as server:
-        assert cli.main(["doctor", "--json", "--model", server.url, "--model-name", "m"]) == 0
-    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
-    assert found["prompt sub_query"]["state"] == "ok"
-    untagged, thinking, empty = (found[f"prompt {name}"] for name in ("sub_question", "rollout", "own_answer"))
-    assert untagged["state"] == thinking["state"] == empty["state"] == "warning"
-    assert untagged["found"] == f'the reply could not be read; it begins "{SHOWN}"'
-    assert "cut in its thought at max_tokens=512" in thinking["found"] and "so long" in thinking["found"]
-    assert "sampling.rollout.max_tokens" in thinking["advice"] and "--thinking" in thinking["advice"]
-    assert empty["found"].endswith("it is empty")
-
-
-def test_doctor_finds_a_model_of_which_no_reply_can_be_read_a_problem(capsys, silent: ModelServer):
-    assert cli.main(["doctor", "--json", "--method", "search-r1", "--model", silent.url, "--model-name", "m"]) == 1
-    found = {finding["part"]: finding for finding in json.loads(capsys.readouterr().out)["findings"]}
-    assert found["prompt step"]["state"] == "problem" and SHOWN in found["prompt step"]["found"]
-
-
-@pytest.mark.parametrize("method", esp._core.method_names())
-def test_doctor_can_fill_every_prompt_of_every_method(capsys, server: ModelServer, method: str):
-    cli.main(["doctor", "--json", "--method", method, "--model", server.url, "--model-name", "m"])
-    findings = json.loads(capsys.readouterr().out)["findings"]
-    prompts = [finding for finding in findings if finding["part"].startswith("prompt ")]
-    assert prompts and not any("error" in finding["found"] for finding in prompts)
-    slot = re.compile(r"\{(question|history|documents|query|step|candidates|gold|answer)\}")
-    assert not any(slot.search(str(request["messages"])) for request in server.requests if "messages" in request)
 
 
 def test_a_repair_shows_the_model_its_reply_and_is_counted_and_told(files: Path, tmp_path: Path):

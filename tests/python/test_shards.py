@@ -189,22 +189,14 @@ def test_a_shard_that_changes_during_the_merge_ends_it_and_nothing_is_left(
     assert list((tmp_path / "merged").iterdir()) == []
 
 
-def test_rescored_shards_are_the_rescored_run(whole: Path, three: list[Path], tmp_path: Path):
-    again = [tmp_path / str(part) for part in range(3)]
-    for shard, out in zip(three, again, strict=True):
-        assert esp.rescore(shard, {"margin": 0.4}, out=out).open == 0
-    esp.rescore(whole, {"margin": 0.4}, out=tmp_path / "whole")
-    esp.merge(again, out=tmp_path / "merged")
-    assert same(tmp_path / "merged") == same(tmp_path / "whole")
-
-
-def test_annotated_shards_are_the_annotated_run(files: Path, tmp_path: Path):
+def test_rescored_and_annotated_shards_are_the_run_that_was_rescored_and_annotated(files: Path, tmp_path: Path):
     settings = {"method": "prorag", "limit": 5, "set": {"simulations": 8}}
-    expanded(files, tmp_path / "whole", **settings)
-    folders = sharded(files, tmp_path, 2, **settings)
-    for run in (tmp_path / "whole", *folders):
-        esp.annotate(run, {"prm": None})
-    esp.merge(folders, out=tmp_path / "merged")
+    expanded(files, tmp_path / "run", **settings)
+    again = [tmp_path / name for name in ("whole", "one", "two")]
+    for run, out in zip([tmp_path / "run", *sharded(files, tmp_path, 2, **settings)], again, strict=True):
+        assert esp.rescore(run, {"rft_threshold": 0.4}, out=out).open == 0
+        esp.annotate(out, {"prm": None})
+    esp.merge(again[1:], out=tmp_path / "merged")
     assert same(tmp_path / "merged") == same(tmp_path / "whole")
     assert record(tmp_path / "merged") == record(tmp_path / "whole")
 

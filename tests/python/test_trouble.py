@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import logging
 import re
 import socket
 from collections.abc import Iterator
@@ -120,12 +119,6 @@ def test_searches_in_memory_and_parts_warn_too(world: esp.World, dead: str, stri
     with pytest.raises(esp.errors.BackendError):
         esp.HttpEncoder(dead, "m", deadline=4)([esp.parts.EncodeRequest("a")])
     assert len(warnings(caplog)) == 1 and warnings(caplog)[0].startswith(f"no reply for 0.2 s: POST {dead}/embeddings")
-
-
-@needs_http
-def test_a_warning_needs_no_set_up_to_be_read(dead: str):
-    assert logging.getLogger("espalier").isEnabledFor(logging.WARNING)
-    assert logging.getLogger("espalier").propagate
 
 
 def test_a_usage_that_cannot_be_is_said_and_noted(files: Path, tmp_path: Path, world: esp.World, caplog: Any):

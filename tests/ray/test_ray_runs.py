@@ -93,18 +93,6 @@ def test_a_run_that_is_spread_is_the_bytes_of_one_run(cluster: Cluster, files: P
     assert again.returncode == 0, again.stderr
 
 
-def test_workers_that_are_killed_change_nothing(
-    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
-):
-    kills = 4
-    for number in range(1, kills + 1):
-        counted.at(number * whole[1] // (kills + 2), killed)
-    done = in_own_process(*command(files, counted.server), *spread(cluster, tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert same(tmp_path / "out") == whole[0]
-    assert counted.again <= kills * IN_FLIGHT
-
-
 def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
     cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
 ):

@@ -114,11 +114,16 @@ def test_all_transient_faults_together_change_no_byte(dialect, faulty, whole):
     assert all(whole[dialect][file].startswith(made) for file, made in met.files.items())  # of the first question
 
 
-def test_a_broken_tls_handshake_changes_no_byte(serving, run, whole, tmp_path, monkeypatch):
-    authority = trustme.CA()
+@pytest.fixture
+def context(tmp_path: Path) -> ssl.SSLContext:
+    """That of a server whose authority is in authority.pem."""
+    authority, made = trustme.CA(), ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.cert_pem.write_to_path(tmp_path / "authority.pem")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.issue_cert("127.0.0.1").configure_cert(made)
+    return made
+
+
+def test_a_broken_tls_handshake_changes_no_byte(serving, run, whole, context, tmp_path, monkeypatch):
     with serving("vllm", ["TLS"], 0.1, tls=context) as server:
         with monkeypatch.context() as trusting:
             trusting.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
@@ -132,12 +137,8 @@ def test_a_broken_tls_handshake_changes_no_byte(serving, run, whole, tmp_path, m
 
 
 def test_the_environment_names_trusted_authorities_and_one_that_is_not_there_fails_at_once(
-    serving, run, tmp_path, monkeypatch
+    serving, run, context, tmp_path, monkeypatch
 ):
-    authority = trustme.CA()
-    authority.cert_pem.write_to_path(tmp_path / "authority.pem")
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    authority.issue_cert("127.0.0.1").configure_cert(context)
     with serving("vllm", tls=context) as server:
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
         assert run(server, tmp_path / "run", limit=1).open == 0

@@ -14,6 +14,11 @@ from espalier.export.byte_tokenizer import byte_tokenizer
 from training import dpo_row, sft_row, train_dpo, train_sft, write_rows
 
 
+def saved(network: Any, folder: Path, tokenizer: Any = None) -> None:
+    network.save_pretrained(folder)
+    (tokenizer or byte_tokenizer()).save_pretrained(folder)
+
+
 def test_rows_of_other_prompts(run: Path, tiny: Path, tmp_path: Path):
     other = tmp_path / "other"
     other.mkdir()
@@ -49,8 +54,7 @@ def test_rows_that_are_all_too_long(run: Path, tiny: Path, tmp_path: Path):
 def test_a_model_without_a_chat_template(run: Path, network, tmp_path: Path):
     bare = byte_tokenizer()
     template, bare.chat_template = bare.chat_template, None
-    bare.save_pretrained(tmp_path / "bare")
-    network.save_pretrained(tmp_path / "bare")
+    saved(network, tmp_path / "bare", bare)
     with pytest.raises(InputError, match=r"no chat template; a file chat_template\.jinja in its folder gives it one"):
         train_sft(run, tmp_path / "bare", tmp_path / "out")
     (tmp_path / "bare" / "chat_template.jinja").write_text(template)
@@ -60,8 +64,7 @@ def test_a_model_without_a_chat_template(run: Path, network, tmp_path: Path):
 def test_a_tokenizer_that_is_larger_than_the_model(run: Path, network, tmp_path: Path):
     large = byte_tokenizer()
     large.add_tokens(["one", "two"])
-    network.save_pretrained(tmp_path / "model")
-    large.save_pretrained(tmp_path / "model")
+    saved(network, tmp_path / "model", large)
     with pytest.raises(InputError, match="the tokenizer has 261 tokens, the model 259"):
         train_sft(run, tmp_path / "model", tmp_path / "out")
 
@@ -74,8 +77,7 @@ def test_a_tokenizer_that_lacks_characters(run: Path, network, tmp_path: Path):
     raw.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     words = transformers.PreTrainedTokenizerFast(tokenizer_object=raw, unk_token="<unk>", eos_token="<eos>")
     words.chat_template = byte_tokenizer().chat_template
-    network.save_pretrained(tmp_path / "model")
-    words.save_pretrained(tmp_path / "model")
+    saved(network, tmp_path / "model", words)
     with pytest.raises(InputError, match=r"row 'wq-\d+#0': the model's tokenizer lacks characters of it"):
         train_sft(run, tmp_path / "model", tmp_path / "out")
 
@@ -83,8 +85,7 @@ def test_a_tokenizer_that_lacks_characters(run: Path, network, tmp_path: Path):
 def test_a_loss_that_is_no_number(run: Path, network, tmp_path: Path):
     with torch.no_grad():
         network.model.norm.weight.fill_(float("nan"))
-    network.save_pretrained(tmp_path / "model")
-    byte_tokenizer().save_pretrained(tmp_path / "model")
+    saved(network, tmp_path / "model")
     with pytest.raises(Error, match="the loss of step 1 is nan: a lower option 'lr'"):
         train_sft(run, tmp_path / "model", tmp_path / "out")
 
@@ -104,8 +105,7 @@ def test_a_gguf_file_that_cannot_be_written_is_refused_before_the_first_step(
 ):
     monkeypatch.setattr("espalier.train.trainer.Watch.on_train_begin", lambda *args, **more: pytest.fail("it began"))
     network.config.rope_parameters = {"rope_type": "linear", "rope_theta": 10000.0, "factor": 2.0}
-    network.save_pretrained(tmp_path / "model")
-    byte_tokenizer().save_pretrained(tmp_path / "model")
+    saved(network, tmp_path / "model")
     with pytest.raises(InputError, match="option 'gguf': only plain rotary positions are written"):
         train_sft(run, tmp_path / "model", tmp_path / "out", gguf="f16")
 

@@ -59,11 +59,6 @@ def test_a_grammar_allows_the_marks_that_are_tokens():
     assert mask[0].nonzero().flatten().tolist() == [tokenizer.eos_token_id]
 
 
-def test_a_bad_size_is_named():
-    with pytest.raises(ValueError, match="option 'model': micro:big is not allowed"):
-        source_of("micro:big")
-
-
 @pytest.fixture(scope="module")
 def trained(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("micro")

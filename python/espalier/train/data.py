@@ -66,11 +66,6 @@ class Data(Generic[R]):
     inputs: tuple[Input, ...]
     rows: tuple[Row[R], ...]
 
-    @property
-    def prompts(self) -> str:
-        """The hash of the prompts that the rows teach, '' for the built-in ones and for rows without a run."""
-        return next((one.prompts for one in self.inputs if one.run), "")
-
 
 def read_data(folders: Sequence[str | os.PathLike[str]], product: str, kind: type[R] | tuple[type[R], ...]) -> Data[R]:
     """The rows of PRODUCT.jsonl in each folder, or of another product's file that is named itself.

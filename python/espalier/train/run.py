@@ -123,7 +123,7 @@ def trained(
         "model": {"name": source.name, "kind": source.kind, "hash": source.hash},
         "options": {**options.plan, "lr": setup.rate},
         "rows": [one.described for one in data.inputs],
-        "prompts": data.prompts,
+        "prompts": next((one.prompts for one in data.inputs if one.run), ""),
         "simulated": any(one.simulated for one in data.inputs),
         **known,
         **setup.notes,
