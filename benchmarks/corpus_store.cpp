@@ -6,7 +6,7 @@
 /// one). 21,015,324 passages, as many as Wikipedia's of 2018, want 30 GB of disk at 100 words.
 #include <espalier/core/seed.hpp>
 #include <espalier/run/build_index.hpp>
-#include <espalier/run/detail/index_folder.hpp>
+#include <espalier/run/index_folder.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #include "tree.hpp"
 #include "watch.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/run/detail/answering.hpp>
+#include <espalier/run/answering.hpp>
 #endif
 
 #include <cstdint>

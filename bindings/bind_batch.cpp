@@ -1,7 +1,7 @@
 #include "bindings.hpp"
 #if defined(ESPALIER_HAS_SIMDJSON) && defined(ESPALIER_HAS_SQLITE)
 #include <espalier/backend/sqlite_store.hpp>
-#include <espalier/run/detail/batch_responses.hpp>
+#include <espalier/run/batch.hpp>
 #endif
 
 #include <pybind11/stl.h>

@@ -1,5 +1,5 @@
 #include <espalier/backend/journal/store.hpp>
-#include <espalier/run/detail/file_errors.hpp>
+#include <espalier/run/files.hpp>
 
 #include "errors.hpp"
 

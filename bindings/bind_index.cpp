@@ -5,7 +5,7 @@
 #include <pybind11/stl/filesystem.h>
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/run/build_index.hpp>
-#include <espalier/run/detail/index_folder.hpp>
+#include <espalier/run/index_folder.hpp>
 #ifdef ESPALIER_HAS_EIGEN
 #include <espalier/backend/dense.hpp>
 #endif

@@ -1,7 +1,7 @@
 #include <espalier/core/grammar.hpp>
 #include <espalier/core/nearest.hpp>
 #include <espalier/method/registry.hpp>
-#include <espalier/run/detail/settings_table.hpp>
+#include <espalier/run/settings_table.hpp>
 #include <espalier/run/world.hpp>
 
 #include "errors.hpp"
@@ -9,11 +9,10 @@
 #include "settings.hpp"
 #include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/run/detail/outputs.hpp>
-#include <espalier/run/detail/prompt_trial.hpp>
-#include <espalier/run/detail/run_record.hpp>
-#include <espalier/run/detail/work_folder.hpp>
 #include <espalier/run/job.hpp>
+#include <espalier/run/prompt_trial.hpp>
+#include <espalier/run/run_record.hpp>
+#include <espalier/run/work_folder.hpp>
 #endif
 
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ namespace espalier::python {
 namespace {
 
 using SettingRow = std::tuple<std::string_view, std::string_view, const char*, std::string, std::string_view,
-                              std::string_view, std::string_view, std::string_view, std::vector<std::string_view>>;
+                              std::string_view, std::string_view, std::string_view, std::string_view>;
 
 /// Python's name for the type of a setting.
 const char* type_of(const run::detail::SettingField& field) {
@@ -219,8 +218,12 @@ void bind_job(py::module_& m) {
           });
         }
         std::vector<std::tuple<std::string, bool, std::string, std::uint64_t, bool, std::string>> rows;
-        for (const auto& one : tried)
-          rows.emplace_back(one.purpose, one.read, one.reply, one.cut_at, one.in_thought, one.error);
+        for (const auto& one : tried) {
+          Ledger::Unread unread("", 0, Seed(), 0);
+          if (!one.read && !one.failure) unread = one.ledger.first_unread().find(one.purpose.name)->second;
+          rows.emplace_back(one.purpose.name, one.read, unread.text, unread.cut_at, unread.in_thought,
+                            one.failure ? one.failure->what() : "");
+        }
         return rows;
       },
       py::arg("settings"),

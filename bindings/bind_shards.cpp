@@ -1,10 +1,9 @@
-#include <espalier/run/detail/shard.hpp>
+#include <espalier/run/settings.hpp>
 
 #include "errors.hpp"
-#include "settings.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/run/detail/file_errors.hpp>
-#include <espalier/run/detail/merge.hpp>
+#include <espalier/run/files.hpp>
+#include <espalier/run/run_record.hpp>
 #endif
 
 #include <pybind11/stl.h>
@@ -27,16 +26,13 @@ void bind_shards(py::module_& m) {
       },
       py::arg("folder"), "The outputs of a run that are not as it left them.");
   m.def(
-      "complete_merge",
-      [](const std::vector<std::string>& shards, const std::string& folder, const std::string& journal,
-         const py::function& add_outputs) {
-        const run::OutputHook add = output_hook(add_outputs);
+      "merge_record",
+      [](const std::string& shard, const std::string& folder, const std::string& journal) {
         const py::gil_scoped_release unlock;
-        run::detail::with_files(
-            [&] { run::detail::complete_merge({shards.begin(), shards.end()}, folder, journal, add); });
+        run::detail::with_files([&] { run::detail::merge_record(shard, folder, journal); });
       },
-      py::arg("shards"), py::arg("folder"), py::arg("journal"), py::arg("add_outputs"),
-      "Makes summary.json and run.json of a run that was done in shards, beside its rows.");
+      py::arg("shard"), py::arg("folder"), py::arg("journal"),
+      "Writes the run.json of a run that was done in shards, beside its outputs.");
   m.def(
       "note_outputs",
       [](const std::string& folder, const std::string& next) {
@@ -46,7 +42,7 @@ void bind_shards(py::module_& m) {
       py::arg("folder"), py::arg("next"),
       "Writes the run.json of a folder into `next`, with what is in `next` among its outputs.");
 #else
-  for (const char* name : {"changed_outputs", "complete_merge", "note_outputs"})
+  for (const char* name : {"changed_outputs", "merge_record", "note_outputs"})
     m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
 #endif
 }

@@ -1,6 +1,6 @@
 #include <espalier/core/error.hpp>
 #include <espalier/fmt/tree.hpp>
-#include <espalier/output/detail/answers.hpp>
+#include <espalier/output/answers.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 

@@ -1,4 +1,4 @@
-#include <espalier/run/detail/work_folder.hpp>
+#include <espalier/run/work_folder.hpp>
 
 #include "bindings.hpp"
 #include <pybind11/stl/filesystem.h>

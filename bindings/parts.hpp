@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,17 +53,9 @@ class Part {
   std::vector<Out> operator()(const std::vector<In>& requests) const { return ask(*open(), requests); }
   /// The same with a service from open(). It can be called again unless it raised.
   static std::vector<Out> ask(Service<In, Out>& service, const std::vector<In>& requests) {
-    for (std::size_t i = 0; i < requests.size(); ++i) service.submit(i, requests[i]);
-    std::vector<std::optional<Outcome<Out>>> answers(requests.size());
-    for (std::size_t left = requests.size(); left > 0;) {
-      check_signals();
-      for (auto& reply : service.poll(std::chrono::milliseconds(50))) {
-        answers[reply.ticket] = std::move(reply.outcome);
-        --left;
-      }
-    }
     std::vector<Out> values;
-    for (auto& answer : answers) values.push_back(std::move(*answer).value());
+    for (auto& answer : espalier::detail::ask_all(service, std::span(requests), check_signals))
+      values.push_back(std::move(answer).value());
     return values;
   }
 

@@ -1,4 +1,4 @@
-"""Writes what is said of a run's settings, from their table in include/espalier/run/detail/settings_table.hpp:
+"""Writes what is said of a run's settings, from their table in include/espalier/run/settings_table.hpp:
 
 python/espalier/runs/settings.py, the keywords of `expand` and `answer` with their types, and docs/settings.md.
 
@@ -54,7 +54,7 @@ PAGE = """# Settings
 
 These are the settings of a run. `espalier expand` and `espalier answer` take them as options, `esp.expand` and
 `esp.answer` as keywords. `tools/make_settings.py` writes this page from the table that the command and Python read
-(`espalier/run/detail/settings_table.hpp`). In C++ they are the groups of `run::Settings`.
+(`espalier/run/settings_table.hpp`). In C++ they are the groups of `run::Settings`.
 
 A setting with a name in `run.json` decides the trees. A run is continued only under the same values ([runs](runs.md)).
 The others are execution options, which change no tree.

@@ -1,17 +1,16 @@
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
-#include <espalier/run/detail/gzip_buffer.hpp>
 
 #include "temporary_folder.hpp"
 #include <doctest/doctest.h>
 
-#include <istream>
+#include <string>
+#include <vector>
 
 namespace mapped_corpus_test {
 
 using namespace espalier;
 using backend::MappedCorpus;
-using run::detail::GzipBuffer;
 using test::TemporaryFolder;
 
 namespace {
@@ -30,19 +29,6 @@ std::vector<Passage> numbered(std::size_t n) {
     passages.emplace_back("p" + std::to_string(i), i % 3 ? "Title " + std::to_string(i) : "",
                           "text of " + std::string(i % 700, 'x'));
   return passages;
-}
-
-std::string read_all(const std::string& path) {
-  GzipBuffer buffer(path);
-  std::istream in(&buffer);
-  in.exceptions(std::ios::badbit);
-  return std::string(std::istreambuf_iterator<char>(in), {});
-}
-
-void write_gzip(const std::string& path, const std::string& bytes) {
-  const ::gzFile file = ::gzopen(path.c_str(), "wb");
-  REQUIRE(::gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) == static_cast<int>(bytes.size()));
-  ::gzclose(file);
 }
 
 }  // namespace
@@ -127,27 +113,6 @@ TEST_CASE("places that lie outside the texts are refused though every checksum i
   CHECK_THROWS_AS((void)file({{4, 2, 5}, {0, 0, 0}})[0], InputError);
   CHECK_THROWS_AS((void)file({{0, 2, 10}, {11, 0, 0}})[0], InputError);
   CHECK_THROWS_AS((void)file({{0, ~0u, ~0u}, {11, 0, 0}})[0], InputError);
-}
-
-TEST_CASE("files are read as they are or decompressed; cut and damaged ones are refused") {
-  const TemporaryFolder folder;
-  std::string text;
-  for (int i = 0; i < 100000; ++i) text += "line " + std::to_string(i) + "\n";
-  test::write_bytes(folder / "plain", text);
-  write_gzip(folder / "packed", text);
-  CHECK(read_all(folder / "plain") == text);
-  CHECK(read_all(folder / "packed") == text);
-  const std::string packed = test::read_bytes(folder / "packed");
-  test::write_bytes(folder / "twice", packed + packed);  // as bgzip and cat leave them
-  CHECK(read_all(folder / "twice") == text + text);
-  test::write_bytes(folder / "cut", packed.substr(0, packed.size() / 2));
-  CHECK_THROWS_AS(read_all(folder / "cut"), InputError);
-  std::string damaged = packed;
-  damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x10);
-  test::write_bytes(folder / "damaged", damaged);
-  CHECK_THROWS_AS(read_all(folder / "damaged"), InputError);
-  CHECK_THROWS_AS(read_all(folder / "missing"), InputError);
-  CHECK_THROWS_AS(read_all(folder.path().string()), InputError);
 }
 
 }  // namespace mapped_corpus_test

@@ -3,9 +3,9 @@
 #include <espalier/backend/journal/store.hpp>
 #include <espalier/backend/value_head.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/flat_json.hpp>
 #include <espalier/output/tree_reader.hpp>
-#include <espalier/run/detail/batch_responses.hpp>
+#include <espalier/run/batch.hpp>
 
 #include "fuzzing.hpp"
 

@@ -1,6 +1,6 @@
 #include <espalier/backend/bm25.hpp>
 #include <espalier/method/all.hpp>
-#include <espalier/output/detail/answers.hpp>
+#include <espalier/output/answers.hpp>
 #include <espalier/output/tree_json.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>

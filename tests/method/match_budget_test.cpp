@@ -3,7 +3,7 @@
 #include <espalier/method/baselines/face.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
-#include <espalier/output/detail/answers.hpp>
+#include <espalier/output/answers.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 

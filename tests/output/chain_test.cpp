@@ -1,5 +1,5 @@
+#include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/output/detail/answers.hpp>
 
 #include "small_tree.hpp"
 #include <doctest/doctest.h>

@@ -1,4 +1,3 @@
-#include <espalier/core/seed.hpp>
 #include <espalier/output/dataset.hpp>
 
 #include <backend/temporary_folder.hpp>
@@ -173,50 +172,6 @@ TEST_CASE("bad passages are refused with file, line and field") {
   CHECK(refusal(first + R"({"title":"T","contents":"c"})", true) == "f.jsonl:2: field 'id': is missing");
   CHECK(refusal(first + R"({"id":"q","title":["T"],"contents":"c"})", true) ==
         "f.jsonl:2: field 'title': is not a text");
-}
-
-TEST_CASE("random damage to valid files never crashes the readers") {
-  const std::string whole =
-      good + "\n" +
-      R"({"id":"b","question":"Où?","golden_answers":["x"],"metadata":{"hops":2,"type":"t","supporting_titles":["s"],)"
-      R"("decomposition":[{"question":"q","answer":"a","support_title":"s","support_doc_id":"d"}],"evidences":[["s","r","o"]]}})"
-      "\n"
-      R"({"id":"c","title":"T","contents":"T\ntext","question":"q","golden_answers":["g"]})"
-      "\n";
-  const TemporaryFolder folder;
-  Random random{Seed(5)};
-  int refused = 0, accepted = 0;
-  for (int i = 0; i < 2000; ++i) {
-    std::string bytes = whole;
-    for (std::uint32_t change = 0; change <= random.below(3); ++change) {
-      const std::uint32_t at = random.below(static_cast<std::uint32_t>(bytes.size()));
-      switch (random.below(4)) {
-        case 0:
-          bytes[at] = static_cast<char>(random.below(256));
-          break;
-        case 1:
-          bytes.insert(at, bytes.substr(at, random.below(40)));
-          break;
-        case 2:
-          bytes.erase(at, 1 + random.below(12));
-          break;
-        default:
-          bytes[at] = "\"{}[],:\n\\0"[random.below(10)];
-          break;
-      }
-    }
-    write_bytes(folder / "f.jsonl", bytes);
-    for (const bool passages : {false, true}) try {
-        if (passages) (void)read_passages(folder / "f.jsonl");
-        else (void)read_questions(folder / "f.jsonl");
-        ++accepted;
-      } catch (const InputError& error) {
-        ++refused;
-        REQUIRE(std::string(error.what()).starts_with(folder / "f.jsonl"));
-      }
-  }
-  CHECK(refused > 1000);
-  CHECK(accepted > 100);
 }
 
 TEST_CASE("the public question sets read in full") {

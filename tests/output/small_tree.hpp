@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/output/detail/append_json.hpp>
-#include <espalier/output/detail/json_line.hpp>
+#include <espalier/output/flat_json.hpp>
+#include <espalier/output/json_line.hpp>
 #include <espalier/output/tree_record.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/rag/prompt_set.hpp>

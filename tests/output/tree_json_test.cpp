@@ -1,4 +1,4 @@
-#include <espalier/output/detail/answers.hpp>
+#include <espalier/output/answers.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/output/tree_reader.hpp>
@@ -282,39 +282,6 @@ TEST_CASE("a damaged tree is refused with file, line and field") {
   CHECK(refusal(R"("evaluated":true)", R"("evaluated":1)") == ":2: field 'nodes[1].evaluated': is not true or false");
   CHECK(refusal(R"("prompt_tokens":3400,)", "") == ":2: field 'costs.rollout.prompt_tokens': is missing");
   CHECK(refusal(R"("options":{"k":3,"search":"pruned"})", R"("options":3)") == ":2: field 'options': is not an object");
-}
-
-TEST_CASE("random damage to a tree's line never crashes the reader") {
-  const TemporaryFolder folder;
-  const std::string good = written(two_rounds().record());
-  Random random{Seed(11)};
-  int refused = 0, accepted = 0;
-  for (int i = 0; i < 1500; ++i) {
-    std::string bytes = good;
-    const std::uint32_t at = random.below(static_cast<std::uint32_t>(bytes.size() - 1));
-    switch (random.below(3)) {
-      case 0:
-        bytes[at] = "0123456789-\"{}[],:ntf"[random.below(21)];
-        break;
-      case 1:
-        bytes.erase(at, 1 + random.below(9));
-        break;
-      default:
-        bytes.insert(at, bytes.substr(at, random.below(60)));
-        break;
-    }
-    write_bytes(folder / "t", bytes);
-    try {
-      const auto trees = output::read_trees(folder / "t");
-      ++accepted;
-      for (const auto& tree : trees) (void)all_outputs(tree.record());
-    } catch (const InputError& error) {
-      ++refused;
-      REQUIRE(std::string(error.what()).starts_with(folder / "t"));
-    }
-  }
-  CHECK(refused > 300);
-  CHECK(accepted > 100);
 }
 
 TEST_CASE("annotations, notices, conclusions and lists of queries survive the file") {

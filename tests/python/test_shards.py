@@ -18,6 +18,7 @@ from espalier import _core
 from espalier.eval.plan import make_plan
 from espalier.runs import merge
 from espalier.runs.shards import Shard
+from espalier.runs.whole_summary import whole_summary
 from hypothesis import given
 from hypothesis import strategies as st
 from killing import Counted, everything, kill_until_done
@@ -324,3 +325,61 @@ def test_the_option_is_refused_where_it_names_no_shard(files: Path, tmp_path: Pa
 def test_an_evaluation_is_not_done_in_shards(files: Path, tmp_path: Path):
     with pytest.raises(ValueError, match="setting 'shard' is not for evaluations"):
         make_plan("direct", {"questions": files / "questions.jsonl", "out": tmp_path / "eval", "shard": "1/2"})
+
+
+def part(calls: int, question: str, choices: int, explored: int = 0, **notes: str) -> dict[str, Any]:
+    """The summary of a shard with one purpose, whose first unread completion was of this question."""
+    counts = {"calls": calls, "readable": calls - 1, "constrained": 0}
+    unread = {"rollout": {"question": question, "text": f"unread of {question}", "cut_at": 64, "in_thought": True}}
+    told = {"trees.jsonl": f"exploration changed none of {choices} choices: raise it"} if not explored else {}
+    return {
+        "method": "decex",
+        "oracle": choices == 8,
+        "em": 0.5,
+        "f1": 0.5,
+        "acc": None,
+        "choices": choices,
+        "explored": explored,
+        "by_purpose": {"rollout": counts | ({"grammar_broken": 1} if calls == 2 else {"thinking_tokens": calls})},
+        "first_unread": unread,
+        "pruned": {"outvoted": 3},
+        "notes": told | {f"{name}.jsonl": note for name, note in notes.items()},
+        "seconds": 1.5,
+    }
+
+
+def row(id: str, em: float) -> dict[str, Any]:
+    return {"id": id, "em": em, "f1": em, "acc": em}
+
+
+def test_the_summary_of_shards_is_that_of_the_run_over_all_their_questions():
+    parts = [
+        part(2, "c", 4, rft="2 steps were left out", answers="a server is slow"),
+        part(3, "b", 8, rft="11 steps were left out", answers="a server is old"),
+    ]
+    # Added from the right, 0.1 + 0.2 + 0.3 has another last bit.
+    whole = whole_summary(parts, [row("a", 0.1), row("b", 0.2), row("c", 0.3)])
+    counts = {"calls": 5, "readable": 3, "constrained": 0, "thinking_tokens": 3, "grammar_broken": 1}
+    assert whole == {
+        "method": "decex",
+        "oracle": True,
+        **dict.fromkeys(("em", "f1", "acc"), 0.20000000000000004),
+        "choices": 12,
+        "explored": 0,
+        "by_purpose": {"rollout": counts},
+        "first_unread": parts[1]["first_unread"],
+        "pruned": {"outvoted": 6},
+        "notes": {
+            "answers.jsonl": "a server is slow; a server is old",
+            "rft.jsonl": "13 steps were left out",
+            "trees.jsonl": "exploration changed none of 12 choices: raise it",
+        },
+        "seconds": 3.0,
+    }
+    assert list(whole["by_purpose"]["rollout"]) == list(counts)
+    assert list(whole) == list(parts[0])
+
+
+def test_a_warning_of_one_shard_that_another_one_contradicts_is_gone_from_the_whole():
+    whole = whole_summary([part(2, "a", 4), part(3, "a", 8, explored=1)], [row("a", 1.0)])
+    assert "notes" not in whole and whole["em"] == 1 and isinstance(whole["em"], int)

@@ -1,7 +1,6 @@
-#include <espalier/run/job.hpp>
-#include <espalier/run/world.hpp>
+#include <espalier/output/tree_reader.hpp>
 
-#include "../backend/temporary_folder.hpp"
+#include "small_world.hpp"
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -12,31 +11,24 @@
 namespace annotate_test {
 
 using namespace espalier;
-using test::TemporaryFolder;
+using testing::content;
+using testing::run_job;
 
 namespace {
 
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file, path.string());
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 std::ptrdiff_t lines(const std::filesystem::path& path) {
   const std::string text = content(path);
   return std::count(text.begin(), text.end(), '\n');
 }
 
-/// A small world on disk and ProRAG's settings that run on it.
-class World {
+/// A small world, and ProRAG's settings.
+class World : public testing::SmallWorld {
  public:
-  World() { run::write_world(folder_ / "world", {.passages = 100, .questions = 6, .seed = 5}); }
+  World() : SmallWorld(6) {}
   [[nodiscard]] run::Settings settings(const std::string& out,
                                        std::vector<std::pair<std::string, std::string>> set = {}) const {
-    run::Settings s;
+    run::Settings s = SmallWorld::settings(out);
     s.method = "prorag";
-    s.questions = folder_ / "world/questions.jsonl";
-    s.retriever.corpus = folder_ / "world/corpus.jsonl";
-    s.output.folder = folder_ / out;
     s.set = {{"simulations", "16"}, {"samples", "3"}};
     s.set.insert(s.set.end(), set.begin(), set.end());
     return s;
@@ -47,19 +39,10 @@ class World {
     s.task = run::Settings::Task::annotate;
     s.with = std::move(with);
     s.trees = std::filesystem::path(of.output.folder) / "trees.jsonl";
-    s.output.folder = folder_ / out;
+    s.output.folder = (*this / out).string();
     return s;
   }
-  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return folder_.path() / name; }
-
- private:
-  TemporaryFolder folder_;
 };
-
-run::RunResult run_job(run::Settings settings) {
-  run::Job job(std::move(settings));
-  return job();
-}
 
 }  // namespace
 

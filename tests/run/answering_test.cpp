@@ -1,11 +1,9 @@
-#include <espalier/run/detail/answering.hpp>
-#include <espalier/run/world.hpp>
+#include <espalier/run/answering.hpp>
 
-#include "../backend/temporary_folder.hpp"
+#include "small_world.hpp"
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <filesystem>
 #include <map>
 #include <thread>
 
@@ -16,24 +14,18 @@ using namespace espalier;
 namespace {
 
 /// A small world and what is asked about it.
-class Asked {
+class Asked : public testing::SmallWorld {
  public:
-  Asked() {
-    run::write_world(folder_.path().string(), {200, 6, 3, 3});
-    for (const auto& example : output::read_questions((folder_.path() / "questions.jsonl").string()))
+  Asked() : SmallWorld(6) {
+    for (const auto& example : output::read_questions((*this / "world/questions.jsonl").string()))
       questions.push_back(example.question);
   }
   [[nodiscard]] run::Settings settings() const {
-    run::Settings s;
+    run::Settings s = SmallWorld::settings("unused");
     s.task = run::Settings::Task::answer;
-    s.questions = (folder_.path() / "questions.jsonl").string();
-    s.retriever.corpus = (folder_.path() / "corpus.jsonl").string();
     return s;
   }
   std::vector<rag::Question> questions;
-
- private:
-  test::TemporaryFolder folder_;
 };
 
 /// The best answers by id; "" where there is none.

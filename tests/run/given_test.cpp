@@ -1,13 +1,8 @@
 #include <espalier/core/batch_service.hpp>
-#include <espalier/run/job.hpp>
-#include <espalier/run/world.hpp>
 
-#include "../backend/temporary_folder.hpp"
+#include "small_world.hpp"
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,15 +12,10 @@
 namespace given_test {
 
 using namespace espalier;
-using test::TemporaryFolder;
+using testing::content;
+using testing::run_job;
 
 namespace {
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file, path.string());
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// A model that always says the same, and counts how often it was opened and asked.
 class Fixed {
@@ -57,32 +47,27 @@ class Fixed {
   std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
 };
 
-run::Settings settings(const TemporaryFolder& folder, const std::string& out) {
-  run::Settings s;
+run::Settings settings(const testing::SmallWorld& world, const std::string& out) {
+  run::Settings s = world.settings(out);
   s.task = run::Settings::Task::answer;
   s.method = "direct";
-  s.questions = folder / "world/questions.jsonl";
-  s.output.folder = folder / out;
-  s.journal.file = folder / "journal.sqlite";
+  s.journal.file = (world / "journal.sqlite").string();
   s.model.url = run::Settings::GivenBackends::source;
   s.model.name = "fixed";
   return s;
 }
 
-run::RunResult run_job(run::Settings settings) { return run::Job(std::move(settings))(); }
-
 }  // namespace
 
 TEST_CASE("a given model answers, is known by its fingerprint, and is not opened where nobody asks it") {
-  const TemporaryFolder folder;
-  run::write_world(folder / "world", {.passages = 100, .questions = 4, .seed = 5});
+  const testing::SmallWorld world(4);
   const Fixed model;
-  run::Settings first = settings(folder, "out");
+  run::Settings first = settings(world, "out");
   first.given.models.emplace("given", model.given(Hasher().add(std::string_view("fixed")).finish()));
   CHECK(run_job(first).open == 0);
   CHECK(model.opened() == 1);
   CHECK(model.asked() == 4);
-  const std::string answers = content(folder / "out/answers.jsonl"), record = content(folder / "out/run.json");
+  const std::string answers = content(world / "out/answers.jsonl"), record = content(world / "out/run.json");
   CHECK(answers.find("Paris") != std::string::npos);
   CHECK(record.find(R"("name":"fixed")") != std::string::npos);
   CHECK(record.find(R"("given":"model")") != std::string::npos);
@@ -91,25 +76,24 @@ TEST_CASE("a given model answers, is known by its fingerprint, and is not opened
   first.journal.replay = true;
   CHECK(run_job(first).open == 0);
   CHECK(model.opened() == 1);
-  CHECK(content(folder / "out/answers.jsonl") == answers);
+  CHECK(content(world / "out/answers.jsonl") == answers);
 
-  run::Settings again = settings(folder, "again");
+  run::Settings again = settings(world, "again");
   again.given = first.given;
   CHECK(run_job(again).open == 0);  // from the journal
   CHECK(model.asked() == 4);
 }
 
 TEST_CASE("without a fingerprint a given model is asked by every run, and a replay is refused") {
-  const TemporaryFolder folder;
-  run::write_world(folder / "world", {.passages = 100, .questions = 4, .seed = 5});
+  const testing::SmallWorld world(4);
   const Fixed model;
   for (const char* out : {"a", "b"}) {
-    run::Settings one = settings(folder, out);
+    run::Settings one = settings(world, out);
     one.given.models.emplace("given", model.given(std::nullopt));
     CHECK(run_job(one).open == 0);
   }
   CHECK(model.asked() == 8);
-  run::Settings replayed = settings(folder, "c");
+  run::Settings replayed = settings(world, "c");
   replayed.given.models.emplace("given", model.given(std::nullopt));
   replayed.journal.replay = true;
   CHECK_THROWS_WITH_AS(run_job(replayed), "a replay of a function needs its fingerprint", std::invalid_argument);

@@ -1,6 +1,6 @@
 #include <espalier/output/dataset.hpp>
 #include <espalier/run/build_index.hpp>
-#include <espalier/run/detail/index_folder.hpp>
+#include <espalier/run/index_folder.hpp>
 
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>

@@ -1,7 +1,4 @@
-#include <espalier/run/job.hpp>
-#include <espalier/run/world.hpp>
-
-#include "../backend/temporary_folder.hpp"
+#include "small_world.hpp"
 #include <doctest/doctest.h>
 
 #include <map>
@@ -10,15 +7,10 @@ namespace job_test {
 
 using namespace espalier;
 using namespace espalier::detail;
-using test::TemporaryFolder;
+using testing::content;
+using testing::run_job;
 
 namespace {
-
-std::string content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file, path.string());
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// What has to be the same bytes, by file.
 std::map<std::string, std::string> results(const std::filesystem::path& folder) {
@@ -30,28 +22,16 @@ std::map<std::string, std::string> results(const std::filesystem::path& folder) 
   return files;
 }
 
-/// A small world on disk and settings that run on it.
-class World {
+/// A small world, and settings for two executions of each decision.
+class World : public testing::SmallWorld {
  public:
-  World() { run::write_world(folder_ / "world", {.passages = 100, .questions = 10, .seed = 5}); }
+  World() : SmallWorld(10) {}
   [[nodiscard]] run::Settings settings(const std::string& out) const {
-    run::Settings s;
-    s.questions = folder_ / "world/questions.jsonl";
-    s.retriever.corpus = folder_ / "world/corpus.jsonl";
-    s.output.folder = folder_ / out;
+    run::Settings s = SmallWorld::settings(out);
     s.set = {{"n", "2"}};
     return s;
   }
-  [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return folder_.path() / name; }
-
- private:
-  TemporaryFolder folder_;
 };
-
-run::RunResult run_job(run::Settings settings, const run::ProgressHook& hook = nullptr) {
-  run::Job job(std::move(settings));
-  return job(hook);
-}
 
 std::uint64_t number(const std::map<std::string, std::string>& fields, const std::string& name) {
   return std::stoull(fields.at(name));

@@ -1,5 +1,5 @@
-#include <espalier/output/detail/flat_json.hpp>
-#include <espalier/run/detail/jsonl.hpp>
+#include <espalier/output/flat_json.hpp>
+#include <espalier/run/files.hpp>
 
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>
@@ -53,13 +53,6 @@ TEST_CASE("a file that cannot be written or put in place is named, and nothing i
     CHECK_THROWS_AS(file.commit(), InputError);
   }
   CHECK(files_in(folder) == 1);
-}
-
-TEST_CASE("lines are written with their ends") {
-  const test::TemporaryFolder folder;
-  const std::vector<std::string> lines{"{}", "", "[\"x\"]"};
-  run::detail::write_lines(folder / "a", lines);
-  CHECK(test::read_bytes(folder / "a") == "{}\n\n[\"x\"]\n");
 }
 
 TEST_CASE("flat JSON gives back what a JsonWriter wrote, byte for byte") {

@@ -1,6 +1,6 @@
 #include <espalier/method/registry.hpp>
-#include <espalier/run/detail/describe.hpp>
-#include <espalier/run/detail/settings_table.hpp>
+#include <espalier/run/detail/configure.hpp>
+#include <espalier/run/settings_table.hpp>
 
 #include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
-#include <espalier/run/detail/shard.hpp>
-#include <espalier/run/job.hpp>
-#include <espalier/run/world.hpp>
+#include <espalier/output/flat_json.hpp>
+#include <espalier/output/json_line.hpp>
+#include <espalier/run/settings.hpp>
 
-#include "../backend/temporary_folder.hpp"
+#include "small_world.hpp"
 #include <doctest/doctest.h>
 
 #include <set>
@@ -56,15 +56,11 @@ TEST_CASE("a text that names no shard is refused") {
 }
 
 TEST_CASE("a run takes its shard of the first questions and notes their places") {
-  const test::TemporaryFolder folder;
-  run::write_world(folder / "world", {.passages = 100, .questions = 12, .seed = 5});
+  const testing::SmallWorld world(12);
   std::set<std::string> places;
   std::size_t questions = 0;
   for (std::uint64_t i = 1; i <= 3; ++i) {
-    run::Settings settings;
-    settings.questions = folder / "world/questions.jsonl";
-    settings.retriever.corpus = folder / "world/corpus.jsonl";
-    settings.output.folder = folder / ("shard" + std::to_string(i));
+    run::Settings settings = world.settings("shard" + std::to_string(i));
     settings.set = {{"n", "1"}};
     settings.limit = 8;
     settings.shard = part(i, 3);
@@ -81,7 +77,7 @@ TEST_CASE("a run takes its shard of the first questions and notes their places")
     CHECK_THROWS_WITH_AS(run::Job{settings}(), doctest::Contains("another shard"), std::invalid_argument);
   }
   CHECK(questions == 8);
-  const auto all = output::read_questions(folder / "world/questions.jsonl", {.limit = 8});
+  const auto all = output::read_questions((world / "world/questions.jsonl").string(), {.limit = 8});
   std::set<std::string> expected;
   for (std::size_t i = 0; i < all.size(); ++i) expected.insert(std::to_string(i) + " " + all[i].question.id);
   CHECK(places == expected);

@@ -1,15 +1,50 @@
-#include <espalier/run/detail/summary.hpp>
+#include <espalier/method/registry.hpp>
+#include <espalier/run/detail/harvest.hpp>
 
+#include "../backend/temporary_folder.hpp"
+#include "../output/small_tree.hpp"
 #include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
 
 namespace summary_test {
 
+using namespace espalier;
+
 TEST_CASE("a warning is given when no choice was the exploration term's") {
-  CHECK(espalier::run::detail::exploration_warning(0, 0) == "");
-  CHECK(espalier::run::detail::exploration_warning(120, 1) == "");
-  CHECK(espalier::run::detail::exploration_warning(120, 0) ==
+  CHECK(run::detail::exploration_warning(0, 0) == "");
+  CHECK(run::detail::exploration_warning(120, 1) == "");
+  CHECK(run::detail::exploration_warning(120, 0) ==
         "exploration changed none of 120 choices: its weight is small beside the differences of the values; raise it, "
         "or normalise the values");
+}
+
+TEST_CASE("rows and sums stand in the order of the questions, in whatever order their trees end") {
+  const test::TemporaryFolder folder;
+  run::Settings settings;
+  settings.task = run::Settings::Task::answer;
+  std::vector<rag::Example> examples(3);
+  for (std::size_t i = 0; i < 3; ++i) examples[i].question = {"q" + std::to_string(i), "?"};
+  const std::vector<std::size_t> places{0, 1, 2};
+  const auto method = method::make_method("direct");
+  const auto harvested = [&](const std::vector<std::size_t>& order) {
+    run::detail::Harvest harvest(settings, examples, places, *method, folder.path());
+    for (const std::size_t i : order) {
+      testing::SmallTree made({"b c d e f g h"});
+      made.add(0, testing::SegmentKind::answer, std::string("b c d").substr(0, 1 + 2 * i));
+      made.tree.ledger.add_unread("rollout", Ledger::Unread("unread of " + std::to_string(i), 64, Seed(), 0));
+      harvest.take(i, std::move(made.tree), 0);
+    }
+    harvest.commit();
+    CHECK(harvest.why_open().empty());
+    return test::read_bytes(folder / "answers.jsonl") + harvest.summary.json();
+  };
+  const std::string forwards = harvested({0, 1, 2});
+  CHECK(harvested({2, 1, 0}) == forwards);
+  CHECK(forwards.find("unread of 0") != std::string::npos);
+  // Added from the right, the last digit is 5.
+  CHECK(forwards.find("\"f1\":0.4314814814814814,") != std::string::npos);
 }
 
 }  // namespace summary_test

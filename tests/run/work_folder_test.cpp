@@ -1,5 +1,5 @@
-#include <espalier/run/detail/jsonl.hpp>
-#include <espalier/run/detail/work_folder.hpp>
+#include <espalier/run/files.hpp>
+#include <espalier/run/work_folder.hpp>
 
 #include "../backend/temporary_folder.hpp"
 #include <doctest/doctest.h>
@@ -16,9 +16,7 @@ using test::TemporaryFolder;
 
 namespace {
 
-void write(const std::filesystem::path& file, const std::string& text) {
-  run::detail::write_lines(file.string(), {&text, 1});
-}
+void write(const std::filesystem::path& file, const std::string& text) { run::detail::write_file(file, text); }
 std::string read(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   std::string line;

@@ -3,7 +3,7 @@
 // words, equal scores.
 #include <espalier/core/hash.hpp>
 #include <espalier/run/build_index.hpp>
-#include <espalier/run/detail/index_folder.hpp>
+#include <espalier/run/index_folder.hpp>
 
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>

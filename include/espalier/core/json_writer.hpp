@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,10 @@ class JsonWriter {
     return raw({buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, number).ptr - buffer)});
   }
   JsonWriter& null() { return raw("null"); }
+  template <class T>
+  JsonWriter& value(const std::optional<T>& known) {
+    return known ? value(*known) : null();
+  }
   /// An array of values.
   template <class Items>
   JsonWriter& array(const Items& items) {

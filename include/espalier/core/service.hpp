@@ -3,8 +3,10 @@
 #include <espalier/version.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -67,5 +69,24 @@ class Service {
   /// Tells the service that nobody waits for this request any more.
   virtual void cancel(Ticket) {}
 };
+
+namespace detail {
+
+/// Asks a service and waits for all answers. `turn` is called at least every 50 ms and may throw.
+template <class In, class Out, class Turn>
+std::vector<Outcome<Out>> ask_all(Service<In, Out>& service, std::span<const In> requests, Turn&& turn) {
+  std::vector<Outcome<Out>> answers(requests.size(), std::exception_ptr());
+  for (std::size_t i = 0; i < requests.size(); ++i) service.submit(i, requests[i]);
+  for (std::size_t left = requests.size(); left > 0;) {
+    turn();
+    for (auto& reply : service.poll(std::chrono::milliseconds(50))) {
+      answers[reply.ticket] = std::move(reply.outcome);
+      --left;
+    }
+  }
+  return answers;
+}
+
+}  // namespace detail
 
 }  // namespace espalier

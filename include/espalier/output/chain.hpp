@@ -6,6 +6,7 @@
 #include <espalier/rag/metrics.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <espalier/core/passage.hpp>
-#include <espalier/output/detail/json_line.hpp>
+#include <espalier/output/json_line.hpp>
 #include <espalier/rag/question.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>

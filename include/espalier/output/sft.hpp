@@ -38,18 +38,14 @@ class SftWriter {
              const std::vector<NodeId>& nodes, const std::string& purpose = "") {
     const std::string& tree = record_.tree.state(end_).question().id;
     JsonWriter json(out_);
-    const auto reward = [&](NodeId id) { own_[id] ? json.value(*own_[id]) : json.null(); };
     const std::size_t begin = code_points(prompt), end_of_row = begin + code_points(completion);
     json.begin_object().field("id", tree + '#' + name);
     json.field("prompt", prompt).field("completion", completion).key("loss_spans").begin_array();
     json.begin_array().value(begin).value(end_of_row).end_array().end_array();
-    json.key("provenance").begin_object().field("tree", tree).key("nodes").begin_array();
-    for (const NodeId node : nodes) json.value(node);
-    json.end_array().key("rewards").begin_array();
-    for (const NodeId node : nodes) reward(node);
-    json.end_array().key("answer_reward");
-    reward(end_);
-    json.field("choice", detail::name(options_.choice));
+    json.key("provenance").begin_object().field("tree", tree).key("nodes").array(nodes);
+    json.key("rewards").begin_array();
+    for (const NodeId node : nodes) json.value(own_[node]);
+    json.end_array().field("answer_reward", own_[end_]).field("choice", detail::name(options_.choice));
     if (!purpose.empty()) json.field("purpose", purpose);
     record_.end_provenance(json);
     json.end_object();

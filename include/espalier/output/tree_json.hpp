@@ -6,6 +6,7 @@
 #include <espalier/output/tree_record.hpp>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -67,14 +68,9 @@ class TreeWriter {
 
   void write() {
     const rag::State& root = tree_.state(tree_.root());
-    json_.begin_object()
-        .field("id", root.question().id)
-        .field("question", root.question().text)
-        .key("golden_answers")
-        .begin_array();
-    if (root.has_gold())
-      for (const auto& answer : root.gold()) json_.value(answer);
-    json_.end_array().field("oracle", oracle(tree_)).field("method", record_.method);
+    json_.begin_object().field("id", root.question().id).field("question", root.question().text);
+    json_.key("golden_answers").array(root.has_gold() ? root.gold() : rag::Gold());
+    json_.field("oracle", oracle(tree_)).field("method", record_.method);
     json_.field("status", name(tree_.ending)).field("seed", record_.seed);
     json_.key("options").raw(record_.options);
     documents_.write(json_);
@@ -107,12 +103,6 @@ class TreeWriter {
   [[nodiscard]] Segments steps(const Rollout& rollout) const {
     return rollout.state.transcript().since(tree_.state(rollout.node).transcript());
   }
-  template <class T>
-  void optional_field(const char* key, const std::optional<T>& value) {
-    json_.key(key);
-    if (value) json_.value(*value);
-    else json_.null();
-  }
 
   void write_node(NodeId id, const std::optional<double>& reward) {
     const auto& node = tree_[id];
@@ -131,8 +121,10 @@ class TreeWriter {
       if (!follows_from(action, espalier::detail::closed_at_birth(node), own)) write_steps(own);
     }
     json_.field("visits", node.visits).field("value", node.mean()).field("total", node.total);
-    optional_field("reward", reward);
-    json_.field("prior", node.prior).field("evaluated", node.evaluated).field("status", name(node.status));
+    json_.field("reward", reward)
+        .field("prior", node.prior)
+        .field("evaluated", node.evaluated)
+        .field("status", name(node.status));
     if (node.reason != Reason::none) json_.field("reason", name(node.reason));
     json_.end_object();
   }
@@ -165,7 +157,7 @@ class TreeWriter {
 
   void write_rollout(const Rollout& rollout) {
     json_.begin_object().field("node", rollout.node).field("reward", rollout.value);
-    optional_field("answer", rollout.state.answer());
+    json_.field("answer", rollout.state.answer());
     write_steps(steps(rollout));
     json_.end_object();
   }
@@ -222,12 +214,8 @@ class TreeWriter {
 
   void write_remarks() {
     json_.key("remarks").begin_array();
-    for (const SearchFacts::Remark& remark : tree_.remarks)
-      json_.begin_object()
-          .field("name", remark.name)
-          .field("node", remark.node)
-          .field("text", remark.text)
-          .end_object();
+    for (const auto& [name, node, text] : tree_.remarks)
+      json_.begin_object().field("name", name).field("node", node).field("text", text).end_object();
     json_.end_array();
   }
 

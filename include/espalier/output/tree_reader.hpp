@@ -1,9 +1,10 @@
 #pragma once
 
-#include <espalier/output/detail/append_json.hpp>
-#include <espalier/output/detail/json_line.hpp>
+#include <espalier/output/flat_json.hpp>
+#include <espalier/output/json_line.hpp>
 #include <espalier/output/tree_json.hpp>
 
+#include <cstdint>
 #include <fstream>
 #include <istream>
 #include <limits>
@@ -120,20 +121,19 @@ class TreeReader {
     }
     return all;
   }
+  /// What a model wrote, under the name of its kind.
+  static rag::Segment words(const JsonLine& step) {
+    for (const auto kind :
+         {rag::SegmentKind::thought, rag::SegmentKind::sub_question, rag::SegmentKind::own_answer,
+          rag::SegmentKind::query, rag::SegmentKind::answer, rag::SegmentKind::sub_answer, rag::SegmentKind::queries})
+      if (step.has(rag::name(kind))) return {kind, rag::ModelText(step.text(rag::name(kind)))};
+    step.fail("", "has no kind of step");
+  }
   rag::State with_steps(rag::State state, const JsonLine& rollout) const {
     for (const JsonLine& step : rollout.objects("steps")) {
-      bool known = step.has("documents");
-      if (known) state = state.with(rag::Segment(passages(step)));
-      else if ((known = step.has("notice")))
-        state = state.with(rag::Segment(rag::Segment::Notice(step.text("notice"))));
-      for (const auto kind : {rag::SegmentKind::thought, rag::SegmentKind::sub_question, rag::SegmentKind::own_answer,
-                              rag::SegmentKind::query, rag::SegmentKind::answer, rag::SegmentKind::sub_answer,
-                              rag::SegmentKind::queries}) {
-        if (known || !step.has(rag::name(kind))) continue;
-        state = state.with(rag::Segment(kind, rag::ModelText(step.text(rag::name(kind)))));
-        known = true;
-      }
-      if (!known) step.fail("", "has no kind of step");
+      if (step.has("documents")) state = state.with(rag::Segment(passages(step)));
+      else if (step.has("notice")) state = state.with(rag::Segment(rag::Segment::Notice(step.text("notice"))));
+      else state = state.with(words(step));
     }
     return state;
   }

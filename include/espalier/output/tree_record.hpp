@@ -3,6 +3,7 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/rag/state.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -10,13 +10,13 @@
 #include <espalier/backend/http_encoder.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/scoring_model.hpp>
-#include <espalier/run/detail/batch_requests.hpp>
+#include <espalier/run/batch.hpp>
 #include <espalier/run/detail/known_servers.hpp>
 #endif
 
-#include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -35,6 +35,7 @@ class Backend {
   std::string label;                    ///< its name in results
   bool remote;                          ///< its answers are worth journaling
   const Accounts* transport = nullptr;  ///< counts of the service itself, valid as long as it lives, null = none
+  const Accounts* journal = nullptr;    ///< those of the journal before it, null = none
   std::shared_ptr<const backend::detail::HttpFleet> fleet = nullptr;  ///< its servers, null = none
 };
 
@@ -55,22 +56,15 @@ Backend<In, Out> open_given(const Given<In, Out>& given, const std::string& labe
 
 inline bool is_url(const std::string& text) { return text.starts_with("http://") || text.starts_with("https://"); }
 
-#ifdef ESPALIER_HAS_CURL
-
-inline backend::HttpOptions http_options(const Settings& settings) {
-  backend::HttpOptions http;
-  http.max_in_flight = settings.execution.in_flight;
-  http.timeout_s = settings.servers.timeout;
-  http.deadline_s = settings.servers.deadline;
-  http.max_attempts = settings.servers.attempts;
-  http.watch = settings.servers.watch;
-  return http;
-}
-
 /// True for the address of a server that answers with numbers.
 inline bool is_scorer(const std::string& url) {
   return is_url(url) && (url.ends_with("/classify") || url.ends_with("/pooling"));
 }
+
+/// True for the address of a server that answers with texts.
+inline bool is_model_server(const std::string& url) { return is_url(url) && !is_scorer(url); }
+
+#ifdef ESPALIER_HAS_CURL
 
 /// The client of a server that answers with numbers. `label` stands in results.
 inline EncoderBackend make_client(backend::HttpEncoderOptions options, const std::string& label,
@@ -113,14 +107,10 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   options.model = model_name;
   options.revision = settings.model.revision;
   options.chat = settings.model.api == "chat";
-  options.server = backend::detail::server_named(source == settings.model.url ? settings.servers.kind : "auto");
-  if (!options.server && !later) {
-    const std::filesystem::path folder = settings.output.folder;  // `espalier serve` has none
-    const KnownServers known(folder.empty() ? folder : folder / "servers.json");
-    const std::string address = backend::detail::Url(source).shown();
-    options.server = known.at(address);
-    options.on_server = [known, address](backend::Server server) { known.keep(address, server); };
-  }
+  options.server = later ? named_server(source, settings) : known_server(source, settings);
+  if (!options.server && !later)
+    options.on_server = [known = KnownServers(settings), address = backend::detail::Url(source).shown()](
+                            backend::Server server) { known.keep(address, server); };
   options.stream = settings.servers.stream;
   options.extra_body = settings.model.extra_body;
   options.thinking = settings.model.thinking;
@@ -151,32 +141,6 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
 #endif
 }
 
-#ifdef ESPALIER_HAS_CURL
-
-/// An asynchronous service as a batch function that waits for all answers.
-template <class In, class Out>
-class Blocking {
- public:
-  explicit Blocking(std::shared_ptr<Service<In, Out>> service) : service_(std::move(service)) {}
-  std::vector<Outcome<Out>> operator()(std::span<const In> requests) {
-    std::vector<std::optional<Outcome<Out>>> answers(requests.size());
-    for (std::size_t i = 0; i < requests.size(); ++i) service_->submit(i, requests[i]);
-    for (std::size_t left = requests.size(); left > 0;)
-      for (auto& reply : service_->poll(std::chrono::milliseconds(50))) {
-        answers[reply.ticket] = std::move(reply.outcome);
-        --left;
-      }
-    std::vector<Outcome<Out>> all;
-    for (auto& answer : answers) all.push_back(std::move(*answer));
-    return all;
-  }
-
- private:
-  std::shared_ptr<Service<In, Out>> service_;
-};
-
-#endif
-
 /// The client of the settings' embeddings server.
 inline EncoderBackend make_encoder(const Settings& settings) {
   if (settings.given.encoder)
@@ -193,6 +157,13 @@ inline EncoderBackend make_encoder(const Settings& settings) {
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
+}
+
+/// An encoder as a batch function that waits for all answers.
+inline auto waiting(EncoderBackend encoder) {
+  return [service = std::shared_ptr(std::move(encoder.service))](std::span<const EncodeRequest> texts) {
+    return espalier::detail::ask_all(*service, texts, [] {});
+  };
 }
 
 /// The client of the settings' value server. A port sees it as an encoder of two numbers.

@@ -4,13 +4,10 @@
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/run/detail/file_errors.hpp>
-#include <espalier/run/detail/folder_lock.hpp>
-#include <espalier/run/detail/index_folder.hpp>
+#include <espalier/run/files.hpp>
+#include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings.hpp>
-#ifdef ESPALIER_HAS_ZLIB
-#include <espalier/run/detail/gzip_buffer.hpp>
-#endif
+#include <espalier/run/work_folder.hpp>
 
 #include <fmt/format.h>
 
@@ -23,6 +20,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace espalier::run {
@@ -37,7 +35,7 @@ struct IndexOptions {
     backend::Metric metric = backend::Metric::inner_product;
   };
 
-  std::string corpus;  ///< JSONL file, plain or .gz
+  std::string corpus;  ///< JSONL file
   std::string out;     ///< folder
   Lexical lexical;
   unsigned threads = 0;                   ///< 0 = the number of hardware threads. Never changes a byte
@@ -50,61 +48,24 @@ using IndexProgress = std::function<void(std::string_view, std::uint64_t, std::u
 
 namespace detail {
 
-#ifdef ESPALIER_HAS_ZLIB
-using SourceBuffer = GzipBuffer;
-#else
-/// The bytes of a file, unchanged.
-class SourceBuffer : public std::filebuf {
- public:
-  explicit SourceBuffer(const std::string& path) {
-    if (open(path, std::ios::in | std::ios::binary) == nullptr) throw InputError(path, 0, "", "cannot be read");
-    if (path.ends_with(".gz")) throw MissingPart("reading .gz", "zlib1g-dev");
-  }
-  [[nodiscard]] std::uint64_t position() {
-    return static_cast<std::uint64_t>(std::streamoff(pubseekoff(0, std::ios::cur)));
-  }
-};
-#endif
-
 /// Writes the corpus file of an index.
 inline backend::MappedCorpus write_corpus(const std::string& source, const std::string& target,
                                           const IndexProgress& progress) {
-  SourceBuffer buffer(source);
-  std::istream in(&buffer);
-  in.exceptions(std::ios::badbit);
+  if (source.ends_with(".gz")) throw InputError(source, 0, "", "is packed: gunzip it first");
+  std::ifstream in = output::detail::open_lines(source);
   const std::uint64_t size = std::filesystem::file_size(source);
   backend::MappedCorpus::Writer writer(target, source);
   std::size_t passages = 0;
   output::detail::for_each_line(in, source, [&](const output::detail::JsonLine& row) {
     writer.add(output::detail::read_passage(row), row.line());
-    if (progress && ++passages % 4096 == 0) progress("corpus", buffer.position(), size);
+    if (progress && ++passages % 4096 == 0)
+      progress("corpus", static_cast<std::uint64_t>(in.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in)), size);
     return true;
   });
   return writer.commit();
 }
 
-/// Writes the vectors of an index.
-inline void write_vectors(const backend::MappedCorpus& corpus, const IndexOptions::Encoding& encoding,
-                          const std::string& target, const IndexProgress& progress) {
-  backend::DenseFile::write(target, corpus, encoding.encoder, encoding.metric, 512, [&](std::size_t rows) {
-    if (progress) progress("vectors", rows, corpus.size());
-  });
-}
-
-/// Records in the manifest how the vectors were made.
-inline void describe(IndexManifest& manifest, const IndexOptions::Encoding& encoding,
-                     const backend::detail::CheckedFile& file) {
-  const auto text = [&](const char* field, const std::string& value) {
-    std::string json;
-    JsonWriter(json).value(value);
-    manifest.set(field, json);
-  };
-  text("dense.encoder", encoding.name);
-  text("dense.profile", encoding.profile);
-  if (encoding.fingerprint) text("dense.fingerprint", encoding.fingerprint->hex());
-  manifest.set_identity("dense", file);
-}
-
+/// Builds all files of an index. The manifest comes last.
 inline void build(const IndexOptions& options, const IndexProgress& progress) {
   backend::Bm25Options bm25{
       options.lexical.k1, options.lexical.b, backend::Analyzer::named(options.lexical.analyzer), options.threads, {}};
@@ -133,17 +94,21 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
   const backend::detail::CheckedFile lexical = builder(corpus);
   const std::string dense_file = (folder / "dense.bin").string();
   std::filesystem::remove(dense_file);
-  if (options.encoding) write_vectors(corpus, *options.encoding, dense_file, progress);
 
   IndexManifest manifest;
-  std::string source;
-  JsonWriter(source).value(std::filesystem::path(options.corpus).filename().string());
-  manifest.set("corpus.source", source);
+  manifest.set("corpus.source", std::filesystem::path(options.corpus).filename().string());
   manifest.set_identity("corpus", corpus.file());
   manifest.set_identity("bm25", lexical);
-  if (options.encoding)
-    describe(manifest, *options.encoding,
-             backend::detail::CheckedFile(dense_file, backend::DenseFile::kind, backend::DenseFile::version));
+  if (const auto& encoding = options.encoding) {
+    backend::DenseFile::write(dense_file, corpus, encoding->encoder, encoding->metric, 512, [&](std::size_t rows) {
+      if (progress) progress("vectors", rows, corpus.size());
+    });
+    manifest.set("dense.encoder", encoding->name);
+    manifest.set("dense.profile", encoding->profile);
+    if (encoding->fingerprint) manifest.set("dense.fingerprint", encoding->fingerprint->hex());
+    manifest.set_identity(
+        "dense", backend::detail::CheckedFile(dense_file, backend::DenseFile::kind, backend::DenseFile::version));
+  }
   manifest.write(folder);
 }
 

@@ -9,24 +9,22 @@
 #include <espalier/run/detail/check_servers.hpp>
 #include <espalier/run/detail/configure.hpp>
 #include <espalier/run/detail/constrain.hpp>
-#include <espalier/run/detail/describe.hpp>
 #include <espalier/run/detail/harvest.hpp>
-#include <espalier/run/detail/jsonl.hpp>
-#include <espalier/run/detail/ordered_files.hpp>
-#include <espalier/run/detail/outputs.hpp>
-#include <espalier/run/detail/run_record.hpp>
 #include <espalier/run/detail/services.hpp>
-#include <espalier/run/detail/shard.hpp>
 #include <espalier/run/detail/stops.hpp>
-#include <espalier/run/detail/work_folder.hpp>
+#include <espalier/run/files.hpp>
+#include <espalier/run/run_record.hpp>
+#include <espalier/run/settings.hpp>
+#include <espalier/run/work_folder.hpp>
 #include <espalier/version.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <memory>
-#include <optional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -118,13 +116,13 @@ class Job {
     const bool kept = in_place || finished_before;  // until the new files are whole
     if (!kept) {
       std::filesystem::remove(folder / "summary.json");
-      detail::write_record(folder / "run.json", record.fields(version));
+      output::detail::write_flat_json(folder / "run.json", record.fields(version));
     }
     Scheduler scheduler;
     detail::Services services(scheduler, settings_, known, skills_, lexical_,
                               detail::RunJournal(settings_, folder.path(), record.identity()));
-    harvest_.emplace(settings_, examples_, places_, *method_);
-    detail::Summary& summary = harvest_->summary;
+    detail::Harvest harvest(settings_, examples_, places_, *method_, folder.next());
+    detail::Summary& summary = harvest.summary;
     summary.method = settings_.method;
     summary.probes = constrain.probes.by_purpose;
     summary.model = services.model_label;
@@ -135,16 +133,16 @@ class Job {
     method_->prepare(services.ports, prompts);
     if (hook) {
       tell = [&](const std::string& news) {
-        hook(harvest_->progress(services.calls(), seconds_since(start),
-                                news.empty() ? settings_.servers.watch->trouble() : news));
+        hook(harvest.progress(services.calls(), seconds_since(start),
+                              news.empty() ? settings_.servers.watch->trouble() : news));
       };
       tell("");  // the start may take a while, and no question's clock runs yet
       scheduler.on_turn([&] { tell(""); });
     }
-    grow_all(scheduler, folder.next());
+    grow_all(scheduler, harvest);
     if (!settings_.journal.replay && services.answered()) decided(constrain.settle());
 
-    write_file(folder.next() / "accounts.json", services.accounts());
+    detail::write_file(folder.next() / "accounts.json", services.accounts());
     summary.notes = method_->notes();
     const auto note = [&](const std::string& remark) {
       std::string& notes = summary.notes["answers.jsonl"];
@@ -152,10 +150,12 @@ class Job {
     };
     for (const auto& [server, remark] : settings_.servers.watch->remarks()) note(remark);
     if (const std::string refusals = constrain.refusals(); !refusals.empty()) note(refusals);
-    if (const std::string broken = harvest_->broken_grammars(); !broken.empty()) note(broken);
+    if (const std::string broken = harvest.broken_grammars(); !broken.empty()) note(broken);
     summary.seconds = seconds_since(start);
     tell("");
-    RunResult result = sum_up(folder.next());
+    RunResult result(summary.json(), summary.open(), false);
+    detail::write_file(folder.next() / "summary.json", result.summary + '\n');
+    result.why_open = harvest.why_open();
     result.rebuilt = std::move(earlier.changed);
     if (kept && result.open > 0) return result;  // the files of the run stay as they are
     output::detail::FlatFields fields =
@@ -163,7 +163,7 @@ class Job {
     if (annotating()) detail::mark_annotated(fields);
     if (add_outputs) add_outputs(folder.next());
     detail::note_outputs(fields, folder.next());
-    detail::write_record(folder.next() / "run.json", fields);
+    output::detail::write_flat_json(folder.next() / "run.json", fields);
     folder.commit();
     return result;
   }
@@ -195,8 +195,7 @@ class Job {
                        : method::answer(*method_, rag::State(example.question), settings_.seed);
   }
 
-  void grow_all(Scheduler& scheduler, const std::filesystem::path& folder) {
-    detail::OrderedFiles files(folder, harvest_->files());
+  void grow_all(Scheduler& scheduler, detail::Harvest& harvest) {
     std::vector<Clock::time_point> starts(examples_.size());
     scheduler.for_each(
         examples_.size(), settings_.execution.open_questions,
@@ -205,9 +204,9 @@ class Job {
           return search(examples_[i]);
         },
         [&](std::size_t i, Outcome<rag::Tree> outcome) {
-          files.put(i, harvest_->take(i, std::move(outcome), seconds_since(starts[i])));
+          harvest.take(i, std::move(outcome), seconds_since(starts[i]));
         });
-    files.commit();
+    harvest.commit();
   }
 
   /// Reads the trees that are to be annotated. Returns true if their file is in the run's own folder.
@@ -222,21 +221,6 @@ class Job {
     return own;
   }
 
-  /// Writes the summary of the files in a folder.
-  RunResult sum_up(const std::filesystem::path& folder) const {
-    const std::string json = harvest_->summary.json();
-    write_file(folder / "summary.json", json + '\n');
-    RunResult result(json, harvest_->summary.open(), false);
-    result.why_open = harvest_->why_open();
-    return result;
-  }
-
-  static void write_file(const std::filesystem::path& path, const std::string& text) {
-    detail::AtomicFile file(path.string());
-    file.write(text);
-    file.commit();
-  }
-
   Settings settings_;
   std::unique_ptr<method::Method> method_;
   sim::Skills skills_;
@@ -244,7 +228,6 @@ class Job {
   std::vector<rag::Example> examples_;
   std::vector<std::size_t> places_;  ///< of the examples among all questions of the run, shards together
   detail::RecordedTrees recorded_;   ///< the trees to annotate
-  std::optional<detail::Harvest> harvest_;
 };
 
 }  // namespace espalier::run

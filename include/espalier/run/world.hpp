@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/run/detail/jsonl.hpp>
+#include <espalier/run/files.hpp>
 #include <espalier/sim/world.hpp>
 
 #include <algorithm>
@@ -16,21 +16,15 @@ namespace detail {
 
 /// Appends a question with its gold chain as one line of JSON, in the form for output::read_questions.
 inline void append_question(const rag::Example& example, std::string& out) {
-  const auto list = [](JsonWriter& json, const char* name, const std::vector<std::string>& texts) {
-    json.key(name).begin_array();
-    for (const std::string& text : texts) json.value(text);
-    json.end_array();
-  };
   std::vector<std::string> documents;
   for (const rag::ChainStep& step : example.chain)
     if (std::find(documents.begin(), documents.end(), step.support_id) == documents.end())
       documents.push_back(step.support_id);
   JsonWriter json(out);
   json.begin_object().field("id", example.question.id).field("question", example.question.text);
-  list(json, "golden_answers", example.gold);
+  json.key("golden_answers").array(example.gold);
   json.key("metadata").begin_object().field("type", example.type).field("hops", example.hops);
-  list(json, "supporting_titles", example.supporting_titles);
-  list(json, "gold_doc_ids", documents);
+  json.key("supporting_titles").array(example.supporting_titles).key("gold_doc_ids").array(documents);
   json.field("source_repo", "generated").key("decomposition").begin_array();
   for (const rag::ChainStep& step : example.chain) {
     json.begin_object().field("question", step.question).field("answer", step.answer);

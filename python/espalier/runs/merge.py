@@ -17,6 +17,7 @@ from ..io.files import read_object, record_of, replacing, working, write_text
 from ..report import add_report
 from .job import RunResult
 from .shards import Shard, difference, read_shards
+from .whole_summary import whole_summary
 
 ONE_EACH = ("costs.jsonl", "answers.jsonl", "trees.jsonl")
 """Files with one row for each question. The others have any number, and their rows name the question."""
@@ -44,7 +45,9 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
             write_rows(found, name, new / name)
         write_text(new / "accounts.json", json.dumps(accounts(found)) + "\n")
         shared = shared_journal(found)
-        _core.complete_merge([str(shard.folder) for shard in found], str(new), shared, add_report)
+        write_summary(found, new)
+        add_report(str(new))
+        _core.merge_record(str(found[0].folder), str(new), shared)
         if journal and not shared and all(shard.journal.exists() for shard in found):
             copy_journals(found, new)
         for shard in found:
@@ -109,6 +112,13 @@ def accounts(shards: Sequence[Shard]) -> dict[str, Any]:
                 sums = whole.setdefault(part, dict.fromkeys(counts, 0))
                 whole[part] = {name: sums[name] + count for name, count in counts.items()}
     return whole
+
+
+def write_summary(shards: Sequence[Shard], new: Path) -> None:
+    """Writes the summary of the run whose rows are in a folder."""
+    parts = [read_object(shard.folder / "summary.json") for shard in shards]
+    whole = whole_summary(parts, map(json.loads, rows_of(new / "answers.jsonl", MEMORY)))
+    write_text(new / "summary.json", json.dumps(whole, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
 def shared_journal(shards: Sequence[Shard]) -> str:

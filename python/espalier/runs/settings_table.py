@@ -36,8 +36,8 @@ class Setting:
 
 
 SETTINGS = {
-    name: Setting(group, name, kind, json.loads(default), option, value, record, help, tuple(choices))
-    for group, name, kind, default, option, value, record, help, choices in _core.settings()
+    row[1]: Setting(*row[:3], json.loads(row[3]), *row[4:8], tuple(row[8].split(", ")) if row[8] else ())
+    for row in _core.settings()
 }
 """Every setting by its keyword, group by group."""
 PARTS: dict[str, dict[str, Setting]] = {

@@ -4,7 +4,6 @@
 #include <espalier/output/tree_reader.hpp>
 
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>

@@ -3,11 +3,11 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
-#include <espalier/run/detail/prompt_trial.hpp>
+#include <espalier/run/prompt_trial.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/detail/chat/openai_request.hpp>
-#include <espalier/run/detail/server_at.hpp>
+#include <espalier/run/detail/known_servers.hpp>
 #endif
 
 #include <fmt/format.h>
@@ -25,6 +25,8 @@
 
 namespace espalier::run::detail {
 
+#ifdef ESPALIER_HAS_CURL
+
 /// A model that writes each prompt as a request to the server at an address, and sends none. Its replies are empty, or
 /// the reason why this server cannot be asked.
 class WrittenOnly {
@@ -34,33 +36,22 @@ class WrittenOnly {
   WrittenOnly(const Settings& settings, std::string url, std::function<void()> turn)
       : settings_(settings), url_(std::move(url)), turn_(std::move(turn)) {}
 
-  /// Whether the model at an address is a server that gets such requests.
-  static bool asks([[maybe_unused]] const std::string& url) {
-#ifdef ESPALIER_HAS_CURL
-    return is_url(url) && !is_scorer(url);
-#else
-    return false;
-#endif
-  }
-
   std::vector<Outcome<Completion>> operator()(std::span<const Prompt> prompts) {
     std::vector<Outcome<Completion>> replies;
-    for (std::size_t i = 0; i < prompts.size(); ++i) replies.push_back(written(prompts.subspan(i, 1)));
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const std::exception_ptr refused = is_model_server(url_) ? refusal_of(prompts.subspan(i, 1)) : nullptr;
+      refused ? replies.emplace_back(refused) : replies.emplace_back(Completion(""));
+    }
     return replies;
   }
 
  private:
-#ifdef ESPALIER_HAS_CURL
-  Outcome<Completion> written(std::span<const Prompt> prompt) {
-    if (!asks(url_)) return Completion("");
-    if (!server_) server_ = known_server(url_, settings_, settings_.output.folder);
-    auto refused = refusal_of(prompt, server_.value_or(backend::Server::other));
-    if (refused && !server_) {
-      if (turn_) server_ = server_at(url_, settings_, settings_.output.folder, turn_);
-      refused = server_ ? refusal_of(prompt, *server_) : nullptr;
-    }
-    if (refused) return refused;
-    return Completion("");
+  std::exception_ptr refusal_of(std::span<const Prompt> prompt) {
+    if (!server_) server_ = known_server(url_, settings_);
+    const std::exception_ptr refused = refusal_of(prompt, server_.value_or(backend::Server::other));
+    if (!refused || server_) return refused;
+    if (turn_) server_ = server_at(url_, settings_, turn_);
+    return server_ ? refusal_of(prompt, *server_) : nullptr;
   }
   [[nodiscard]] std::exception_ptr refusal_of(std::span<const Prompt> prompt, backend::Server server) const {
     backend::detail::OpenAiRequest request("-", settings_.model.api == "chat", settings_.model.extra_body,
@@ -72,23 +63,20 @@ class WrittenOnly {
     }
     return nullptr;
   }
-  std::optional<backend::Server> server_;
-#else
-  static Outcome<Completion> written(std::span<const Prompt>) { return Completion(""); }
-#endif
 
   const Settings& settings_;
   std::string url_;
   std::function<void()> turn_;
+  std::optional<backend::Server> server_;
 };
 
 /// Throws std::invalid_argument if a prompt that the task can ask cannot be sent to its server, such as one with a
 /// grammar to a server without a field for it. All questions would stay open. `turn` is called while a server is asked
 /// what it is. Without it none is asked.
 inline void check_servers(const Settings& settings, const method::Method& method,
-                          std::function<void()> turn = nullptr) {
-  const auto asks = [](const Settings::ModelFor& other) { return WrittenOnly::asks(other.model); };
-  const bool any = WrittenOnly::asks(settings.model.url) || std::ranges::any_of(settings.model.others, asks);
+                          const std::function<void()>& turn = nullptr) {
+  const auto asks = [](const Settings::ModelFor& other) { return is_model_server(other.model); };
+  const bool any = is_model_server(settings.model.url) || std::ranges::any_of(settings.model.others, asks);
   if (!any || settings.task == Settings::Task::annotate || settings.journal.replay) return;
   Scheduler scheduler;
   const auto port = [&](const std::string& url) { return scheduler.model(WrittenOnly(settings, url, turn)); };
@@ -100,19 +88,19 @@ inline void check_servers(const Settings& settings, const method::Method& method
   const rag::Sampler sampler = method.sampler(ports, prompts).drawing_once();
   for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
     if (!method.asks(purpose.name, settings.task == Settings::Task::answer)) continue;
-    Ledger ledger;
-    std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
-    draws.push_back(
-        sampler.draw(purpose.name, sample_slots(purpose, *prompts.protocol()), 1, Context(Seed(1), 0, &ledger)));
-    const auto replies = scheduler.run_all(std::move(draws));
-    if (replies.front().ok()) continue;
-    try {
-      std::rethrow_exception(replies.front().error());
-    } catch (const BackendError& error) {
+    TriedPrompt tried{purpose};
+    try_prompts({&tried}, scheduler, sampler, *prompts.protocol(), Seed(1));
+    if (tried.failure)
       throw std::invalid_argument(
-          fmt::format("{} cannot ask its prompt '{}': {}", settings.method, purpose.name, error.what()));
-    }
+          fmt::format("{} cannot ask its prompt '{}': {}", settings.method, purpose.name, tried.failure->what()));
   }
 }
+
+#else
+
+/// Without a client no server is asked.
+inline void check_servers(const Settings&, const method::Method&, const std::function<void()>& = nullptr) {}
+
+#endif
 
 }  // namespace espalier::run::detail

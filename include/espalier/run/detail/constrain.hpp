@@ -1,30 +1,99 @@
 #pragma once
 
 #include <espalier/method/method.hpp>
-#include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/flat_json.hpp>
 #include <espalier/run/backends.hpp>
-#include <espalier/run/detail/journaling.hpp>
-#include <espalier/run/detail/probes.hpp>
+#include <espalier/run/detail/services.hpp>
+#include <espalier/run/prompt_trial.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
-#include <espalier/run/detail/server_at.hpp>
+#include <espalier/run/detail/known_servers.hpp>
 #endif
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
+#include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace espalier::run::detail {
+
+/// The probes of `constrain = auto`, by purpose. They belong to no question.
+class Probes {
+ public:
+  Probes() = default;
+  /// As text() wrote them.
+  explicit Probes(const std::string& text) {
+    std::istringstream in(text);
+    std::string purpose;
+    Ledger::Costs costs;
+    while (in >> purpose >> costs.completions >> costs.unread >> costs.prompt_tokens >> costs.completion_tokens)
+      by_purpose[purpose] = costs;
+  }
+  [[nodiscard]] std::string text() const {
+    std::string out;
+    for (const auto& [purpose, costs] : by_purpose)
+      out += fmt::format("{}{} {} {} {} {}", out.empty() ? "" : " ", purpose, costs.completions, costs.unread,
+                         costs.prompt_tokens, costs.completion_tokens);
+    return out;
+  }
+  std::map<std::string, Ledger::Costs> by_purpose;
+};
+
+/// A prompt whose probes were asked.
+struct Probed : TriedPrompt {
+  static constexpr std::uint32_t count = 8;    ///< probes at most
+  static constexpr std::uint32_t at_once = 2;  ///< probes side by side. None follows that cannot change the decision
+
+  explicit Probed(const Protocol::Purpose& purpose) : TriedPrompt{purpose} {}
+  /// True if at least 0.95 of all probes can be read when all further ones can.
+  [[nodiscard]] bool can_be_free() const {
+    return 1 - static_cast<double>(ledger.total().unread) / static_cast<double>(count) >= 0.95;
+  }
+
+  bool constrained = false;  ///< too few free replies can be read, and one more was asked under the grammar
+};
+
+/// turn(number of probes that were answered).
+using Turn = std::function<void(std::uint64_t)>;
+
+/// Asks the probes of purposes that nobody has decided. Throws a failure that is not the model's.
+inline std::vector<Probed> ask_probes(const std::vector<Protocol::Purpose>& purposes, Scheduler& scheduler,
+                                      const method::Ports& ports, method::Method& method, const rag::PromptSet& prompts,
+                                      const Turn& turn) {
+  std::vector<Probed> all;
+  for (const Protocol::Purpose& purpose : purposes) all.emplace_back(purpose);
+  const auto tell = [&] {
+    std::uint64_t done = 0;
+    for (const Probed& one : all) done += one.ledger.total().completions;
+    turn(done);
+  };
+  scheduler.on_turn(tell);
+  const auto draw = [&](const rag::Sampler& sampler, bool free, std::uint32_t first, std::uint32_t last) {
+    std::vector<TriedPrompt*> some;
+    for (Probed& one : all)
+      if (!one.failure && one.can_be_free() == free) some.push_back(&one);
+    try_prompts(some, scheduler, sampler, *prompts.protocol(), Seed(1), first, last);
+    tell();
+  };
+  const rag::Sampler free = method.sampler(ports, prompts).drawing_once();
+  for (std::uint32_t asked = 0; asked < Probed::count; asked += Probed::at_once)
+    draw(free, true, asked, asked + Probed::at_once);
+  method.options().set("constrain", "on");  // holds for purposes without a decision
+  const rag::Sampler constrained = method.sampler(ports, prompts).drawing_once();
+  method.options().set("constrain", "off");
+  for (Probed& one : all) one.constrained = !one.failure && !one.can_be_free();
+  draw(constrained, false, 0, 1);
+  return all;
+}
 
 /// Decides for each purpose that the task can ask whether its replies are held to their grammar, and sets the purpose's
 /// option. A decision of an earlier start of the run is kept. Else a purpose is decided if its server takes grammars
@@ -62,7 +131,6 @@ class ConstrainDecision {
 
   /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if it decided any.
   bool probe(const Turn& turn) {
-    if (!undecided_.empty()) check_models();
     std::vector<Protocol::Purpose> asked, left;
     for (const Protocol::Purpose& purpose : undecided_) {
       const std::optional<bool> takes = takes_grammar(source(purpose.name), turn);
@@ -101,15 +169,6 @@ class ConstrainDecision {
   }
   static std::string unquoted(const std::string& s) { return s.size() < 2 ? "" : s.substr(1, s.size() - 2); }
 
-  /// Throws std::invalid_argument for bad options of a model, before a server is asked.
-  void check_models() const {
-    const auto check = [&](const std::string& source, const std::string& name, const std::string& purpose) {
-      if (settings_.given.models.count(source) == 0)
-        (void)make_model(source, name, settings_.endpoints_for(purpose), settings_, {}, {});
-    };
-    check(settings_.model.url, settings_.model.name, "");
-    for (const Settings::ModelFor& other : settings_.model.others) check(other.model, other.name, other.purpose);
-  }
   /// The model that a purpose asks.
   [[nodiscard]] Settings::ModelFor source(const std::string& purpose) const {
     for (const Settings::ModelFor& other : settings_.model.others)
@@ -120,11 +179,7 @@ class ConstrainDecision {
   [[nodiscard]] bool may_take(const Settings::ModelFor& model) const {
     if (const auto given = settings_.given.models.find(model.model); given != settings_.given.models.end())
       return given->second.takes_grammar;
-#ifdef ESPALIER_HAS_CURL
-    return is_url(model.model) && !is_scorer(model.model);
-#else
-    return false;
-#endif
+    return is_model_server(model.model);
   }
   /// Nothing if its server cannot be reached. A replay knows from its journal what was asked.
   [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const Settings::ModelFor& model,
@@ -135,7 +190,7 @@ class ConstrainDecision {
     if (settings_.journal.replay) return true;
     const auto [it, fresh] = takes_.try_emplace(model.model);
     if (fresh)
-      if (const auto server = server_at(model.model, settings_, folder_, [&] { turn(0); }))
+      if (const auto server = server_at(model.model, settings_, [&] { turn(0); }))
         it->second = !backend::detail::dialect_of(*server).grammar.empty();
     return it->second;
 #else

@@ -2,8 +2,8 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/method/method.hpp>
+#include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/output/detail/answers.hpp>
 #include <espalier/run/detail/summary.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
@@ -15,6 +15,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <utility>
@@ -22,46 +23,46 @@
 
 namespace espalier::run::detail {
 
-/// What the questions of a run contribute, as they end: their part of each file, the summary, and how far the run is.
+/// What the questions of a run contribute, as they end in any order: their part of each file, in the order of the
+/// questions, the summary, and how far the run is.
 class Harvest {
  public:
   Summary summary;
 
-  /// `places`: of the questions in the whole run. The settings, the questions and the method must outlive it.
+  /// `places`: of the questions in the whole run. The files are made in `folder`, where nothing is visible before
+  /// commit(). The settings, the questions and the method must outlive it.
   Harvest(const Settings& settings, const std::vector<rag::Example>& examples, const std::vector<std::size_t>& places,
-          method::Method& method)
+          method::Method& method, const std::filesystem::path& folder)
       : settings_(settings),
         examples_(examples),
         places_(places),
         options_(method.options().json()),
-        products_(settings.task == Settings::Task::answer ? std::vector<method::Product>() : method.products()) {}
-
-  /// The names of the files.
-  [[nodiscard]] std::vector<std::string> files() const {
-    std::vector<std::string> names{"trees.jsonl", "answers.jsonl", "costs.jsonl"};
-    for (const method::Product& product : products_) names.push_back(product.file);
-    return names;
+        products_(settings.task == Settings::Task::answer ? std::vector<method::Product>() : method.products()) {
+    for (const char* name : {"trees.jsonl", "answers.jsonl", "costs.jsonl"}) files_.emplace_back(folder / name);
+    for (const method::Product& product : products_) files_.emplace_back(folder / product.file);
   }
 
-  /// Takes a question's tree, or the failure that leaves the question open. Returns its part of each file.
-  std::vector<std::string> take(std::size_t index, Outcome<rag::Tree> outcome, double seconds) {
+  /// Takes a question's tree, or the failure that leaves the question open.
+  void take(std::size_t index, Outcome<rag::Tree> outcome, double seconds) {
     const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     const rag::Example& example = examples_[index];
-    std::vector<std::string> parts(3 + products_.size());
-    output::detail::AnswerRow row;
-    Ledger::Execution execution;
+    Ended ended;
+    std::vector<std::string>& parts = ended.parts;
+    parts.resize(files_.size());
+    output::detail::AnswerRow& row = ended.row;
+    const Ledger::Execution& execution = ended.ledger.execution;
     if (outcome.ok()) {
       const rag::Tree tree = std::move(outcome).value();
       const output::TreeRecord record{tree, settings_.method, settings_.seed, options_};
       output::append_tree(record, parts[0]);
       row = output::detail::answer_row(record);
-      execution = tree.ledger.execution;
+      ended.ledger = tree.ledger;
       if (trouble_.empty() && !execution.ungoverned.empty()) {
         const std::string& purpose = execution.ungoverned.begin()->first;
         trouble_ = ignored(server_of(purpose), purpose);
       }
       for (std::size_t i = 0; i < products_.size(); ++i) products_[i].rows(record, parts[3 + i]);
-      summary.add(index, tree);
+      summary.count(tree);
       const auto best = output::best_answer(tree);
       reward_ += best ? best->value : 0;
       const Ledger::Costs costs = tree.ledger.total();
@@ -70,7 +71,6 @@ class Harvest {
       row = output::detail::open_row(example.question, outcome.error());
       if (trouble_.empty() && settings_.journal.batch_file.empty())
         trouble_ = fmt::format("question '{}' is open: {}", example.question.id, row.error);
-      errors_.emplace(index, row.error);
     }
     output::detail::append_answer_row(row, parts[1]);
     JsonWriter json(parts[2]);
@@ -78,14 +78,17 @@ class Harvest {
     json.field("started", now - seconds).field("seconds", seconds);
     json.field("cached", execution.cached).field("attempts", execution.attempts).end_object();
     parts[2] += '\n';
-    summary.add(index, row);
     ++done_;
-    return parts;
+    waiting_.emplace(index, std::move(ended));
+    for (auto next = waiting_.begin(); next != waiting_.end() && next->first == written_; next = waiting_.erase(next))
+      write(next->second);
+  }
+  void commit() {
+    for (AtomicFile& file : files_) file.commit();
   }
 
-  /// Completions that were paid early and that no search asked for.
   /// Why the first open question is open, in the order of the questions. "" = none is.
-  [[nodiscard]] std::string why_open() const { return errors_.empty() ? "" : errors_.begin()->second; }
+  [[nodiscard]] const std::string& why_open() const { return why_open_; }
 
   /// What the summary says of servers that ignored grammars, in an order that does not depend on time. "" = nothing.
   [[nodiscard]] std::string broken_grammars() const {
@@ -106,6 +109,18 @@ class Harvest {
   }
 
  private:
+  /// A question that waits for earlier ones.
+  struct Ended {
+    std::vector<std::string> parts;  ///< one per file
+    output::detail::AnswerRow row;
+    Ledger ledger;
+  };
+  void write(const Ended& next) {
+    for (std::size_t i = 0; i < files_.size(); ++i) files_[i].write(next.parts[i]);
+    summary.add(next.row, next.ledger);
+    if (next.row.status == "open" && why_open_.empty()) why_open_ = next.row.error;
+    ++written_;
+  }
   /// A server that takes a grammar and writes something else has ignored it. `prompts` are the names of purposes.
   [[nodiscard]] std::string ignored(const std::string& server, const std::string& prompts) const {
     return fmt::format(
@@ -128,7 +143,10 @@ class Harvest {
   const std::vector<std::size_t>& places_;
   std::string options_;  ///< the search options as JSON
   std::vector<method::Product> products_;
-  std::map<std::size_t, std::string> errors_;  ///< of the open questions
+  std::vector<AtomicFile> files_;
+  std::map<std::size_t, Ended> waiting_;
+  std::string why_open_;
+  std::size_t written_ = 0;  ///< questions, the first ones
   std::size_t done_ = 0;
   std::uint64_t tokens_ = 0;
   double reward_ = 0;

@@ -6,7 +6,7 @@
 #include <espalier/core/batch_service.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/run/backends.hpp>
-#include <espalier/run/detail/index_folder.hpp>
+#include <espalier/run/index_folder.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_reranker.hpp>
 #include <espalier/backend/http_retriever.hpp>
@@ -20,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,10 +39,8 @@ inline std::string faiss_file(const Settings& settings) {
 inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
                                    [[maybe_unused]] std::vector<Passage> corpus) {
 #if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
-  Blocking<EncodeRequest, Embedding> encode(
-      std::shared_ptr<Service<EncodeRequest, Embedding>>(make_encoder(settings).service));
   backend::VectorRetriever<backend::FaissIndex> index(
-      std::move(corpus), backend::FaissIndex::load(faiss_file(settings)), std::move(encode));
+      std::move(corpus), backend::FaissIndex::load(faiss_file(settings)), waiting(make_encoder(settings)));
   const Hash fingerprint = index.fingerprint();
   return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss",
           true};
@@ -72,11 +71,10 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings) {
   const IndexFolder folder(settings.retriever.index);
   backend::DenseIndex vectors(folder.dense());
   folder.check_encoder(settings.encoder.name, encoder.fingerprint);
-  Blocking<EncodeRequest, Embedding> encode(
-      std::shared_ptr<Service<EncodeRequest, Embedding>>(std::move(encoder.service)));
   using Dense = backend::VectorRetriever<backend::DenseIndex, backend::MappedCorpus>;
-  Dense index(folder.corpus(), std::move(vectors), std::move(encode));
-  const Hash fingerprint = Hasher().add(index.fingerprint()).add(*encoder.fingerprint).finish();
+  const Hash encoded = *encoder.fingerprint;
+  Dense index(folder.corpus(), std::move(vectors), waiting(std::move(encoder)));
+  const Hash fingerprint = Hasher().add(index.fingerprint()).add(encoded).finish();
   return {std::make_unique<BatchService<Query, Passages, Dense>>(std::move(index)), fingerprint, "dense", true};
 #else
   throw MissingPart("exact dense search", "libeigen3-dev, libcurl4-openssl-dev and libsimdjson-dev");
@@ -142,9 +140,9 @@ inline RetrieverBackend make_first_retriever(const Settings& settings, const Lex
     return {std::make_unique<backend::Hybrid>(std::move(parts)), fingerprint, "hybrid", true};
   }
   if (!is_url(kind))
-    bad_option("retriever", kind,
-               "'bm25', with an index 'dense' or 'hybrid', 'faiss:INDEX' or a URL that starts with http:// or "
-               "https://");
+    bad_option(
+        "retriever", kind,
+        "'bm25', with an index 'dense' or 'hybrid', 'faiss:INDEX' or a URL that starts with http:// or https://");
   return make_remote(settings);
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace espalier::run::detail {

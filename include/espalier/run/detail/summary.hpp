@@ -2,51 +2,26 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>
-#include <espalier/output/detail/answers.hpp>
+#include <espalier/output/answers.hpp>
 #include <espalier/rag/state.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 namespace espalier::run::detail {
 
 /// A warning if the exploration term changed no choice, else an empty text. Also empty if there was nothing to choose.
-/// The counts are `choices` and `explored` of a tree, or their sums over the trees of a run.
+/// The counts are sums of `choices` and `explored` over the trees of a run.
 inline std::string exploration_warning(std::uint64_t choices, std::uint64_t explored) {
   if (choices == 0 || explored > 0) return "";
   return "exploration changed none of " + std::to_string(choices) +
          " choices: its weight is small beside the differences of the values; raise it, or normalise the values";
 }
-
-/// Sums over the trees of a run.
-struct TreeSums {
-  struct FirstUnread {
-    std::size_t index;     ///< of its question
-    std::string question;  ///< its id
-    Ledger::Unread unread;
-  };
-  Ledger ledger{};
-  std::map<std::string, FirstUnread> first_unread{};  ///< by purpose
-  std::uint64_t nodes = 0;
-  std::uint64_t choices = 0, explored = 0;  ///< see exploration_warning
-  std::array<std::uint64_t, 8> pruned{};    ///< by Reason
-
-  TreeSums& operator+=(const TreeSums& other) {
-    ledger += other.ledger;
-    for (const auto& [purpose, first] : other.first_unread) {
-      const auto [it, fresh] = first_unread.try_emplace(purpose, first);
-      if (!fresh && first.index < it->second.index) it->second = first;
-    }
-    nodes += other.nodes;
-    choices += other.choices;
-    explored += other.explored;
-    for (std::size_t reason = 0; reason < pruned.size(); ++reason) pruned[reason] += other.pruned[reason];
-    return *this;
-  }
-};
 
 /// The counts of a run's summary.json. Scores are means over all questions of the run. Open questions and null
 /// predictions score 0, and their numbers are given.
@@ -57,64 +32,58 @@ class Summary {
   std::map<std::string, std::string> notes;     ///< what a reader of the products must know, by file
   std::map<std::string, Ledger::Costs> probes;  ///< completions that belong to no question, by purpose
   double seconds = 0;                           ///< the only field that differs between equal runs
-  TreeSums trees;
 
-  /// Adds the row of question `index`, from 0. The rows of all questions come, in any order.
-  void add(std::size_t index, const output::detail::AnswerRow& row) {
+  /// Adds the next question, in their order: its row, and the costs of its tree.
+  void add(const output::detail::AnswerRow& row, const Ledger& ledger) {
+    ++questions_;
     ++by_status_[row.status];
     null_predictions_ += row.status != "open" && !row.answer;
-    scored_ = scored_ || row.em;
-    waiting_[index] = row.em ? Scores{*row.em, *row.f1, *row.acc} : Scores{};
-    for (auto it = waiting_.begin(); it != waiting_.end() && it->first == questions_; it = waiting_.erase(it)) {
-      for (std::size_t metric = 0; metric < 3; ++metric) scores_[metric] += it->second[metric];
-      ++questions_;
+    if (row.em) {
+      scored_ = true;
+      scores_[0] += *row.em;
+      scores_[1] += *row.f1;
+      scores_[2] += *row.acc;
     }
+    for (const auto& [purpose, unread] : ledger.first_unread()) first_unread_.insert({purpose, {row.id, unread}});
+    ledger_ += ledger;
   }
-  /// Adds the tree of question `index`. The trees may come in any order.
-  void add(std::size_t index, const rag::Tree& tree) {
-    TreeSums sums{.ledger = tree.ledger, .nodes = tree.size(), .choices = tree.choices, .explored = tree.explored};
-    for (const auto& [purpose, unread] : tree.ledger.first_unread())
-      sums.first_unread.insert({purpose, {index, tree.state(rag::Tree::root()).question().id, unread}});
+  /// Counts the nodes of a tree.
+  void count(const rag::Tree& tree) {
+    nodes_ += tree.size();
+    choices_ += tree.choices;
+    explored_ += tree.explored;
     for (NodeId id = 1; id < tree.size(); ++id)
-      if (tree[id].status == Status::pruned) ++sums.pruned[static_cast<std::size_t>(tree[id].reason)];
-    sums.pruned[static_cast<std::size_t>(Reason::skipped)] += tree.skips.size();
-    trees += sums;
+      if (tree[id].status == Status::pruned) ++pruned_[static_cast<std::size_t>(tree[id].reason)];
+    pruned_[static_cast<std::size_t>(Reason::skipped)] += tree.skips.size();
   }
 
   /// Whole replies that broke their grammar, by purpose.
-  [[nodiscard]] const std::map<std::string, std::uint64_t>& ungoverned() const {
-    return trees.ledger.execution.ungoverned;
-  }
-  [[nodiscard]] std::size_t open() const { return count("open"); }
+  [[nodiscard]] const std::map<std::string, std::uint64_t>& ungoverned() const { return ledger_.execution.ungoverned; }
+  [[nodiscard]] std::size_t open() const { return questions_with("open"); }
 
   [[nodiscard]] std::string json() const {
     std::string out;
     JsonWriter json(out);
-    json.begin_object()
-        .field("method", method)
-        .field("model", model)
-        .field("simulated", model.find("simulated") != std::string::npos)
-        .field("retriever", retriever);
+    json.begin_object().field("method", method).field("model", model);
+    json.field("simulated", model.find("simulated") != std::string::npos).field("retriever", retriever);
     json.field("oracle", oracle).field("questions", questions_);
-    for (const char* status : {"done", "budget", "open", "failed"}) json.field(status, count(status));
+    for (const char* status : {"done", "budget", "open", "failed"}) json.field(status, questions_with(status));
     json.field("null_predictions", null_predictions_);
-    for (std::size_t metric = 0; metric < 3; ++metric) {
+    for (std::size_t metric = 0; metric < scores_.size(); ++metric) {
       static constexpr const char* names[] = {"em", "f1", "acc"};
-      if (scored_) json.field(names[metric], scores_[metric] / static_cast<double>(questions_));
-      else json.key(names[metric]).null();
+      const double mean = scores_[metric] / static_cast<double>(questions_);
+      json.field(names[metric], scored_ ? std::optional(mean) : std::nullopt);
     }
-    const Ledger::Costs total = trees.ledger.total();
-    json.field("calls", total.completions)
-        .field("prompt_tokens", total.prompt_tokens)
-        .field("completion_tokens", total.completion_tokens);
-    json.field("retrievals", total.retrievals).field("nodes", trees.nodes);
-    json.field("choices", trees.choices).field("explored", trees.explored).key("by_purpose").begin_object();
-    for (const auto& [purpose, costs] : trees.ledger.by_purpose()) {
+    const Ledger::Costs total = ledger_.total();
+    json.field("calls", total.completions).field("prompt_tokens", total.prompt_tokens);
+    json.field("completion_tokens", total.completion_tokens);
+    json.field("retrievals", total.retrievals).field("nodes", nodes_);
+    json.field("choices", choices_).field("explored", explored_).key("by_purpose").begin_object();
+    for (const auto& [purpose, costs] : ledger_.by_purpose()) {
       json.key(purpose).begin_object().field("calls", costs.completions).field("prompt_tokens", costs.prompt_tokens);
       json.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals);
-      json.field("readable", costs.completions - costs.unread)
-          .field("cut", costs.cut)
-          .field("cut_read", costs.cut_read);
+      json.field("readable", costs.completions - costs.unread);
+      json.field("cut", costs.cut).field("cut_read", costs.cut_read);
       json.field("refused", costs.refused).field("repairs", costs.repairs).field("repaired", costs.repaired);
       json.field("constrained", costs.constrained);
       if (costs.thinking_tokens > 0) json.field("thinking_tokens", costs.thinking_tokens);
@@ -124,13 +93,13 @@ class Summary {
     }
     json.end_object();
     if (!probes.empty()) write_probes(json);
-    if (!trees.first_unread.empty()) write_first_unread(json);
+    if (!first_unread_.empty()) write_first_unread(json);
     json.key("pruned").begin_object();
-    for (std::size_t reason = 1; reason < trees.pruned.size(); ++reason)
-      json.field(output::detail::name(static_cast<Reason>(reason)), trees.pruned[reason]);
+    for (std::size_t reason = 1; reason < pruned_.size(); ++reason)
+      json.field(output::detail::name(static_cast<Reason>(reason)), pruned_[reason]);
     json.end_object();
     std::map<std::string, std::string> all = notes;
-    if (std::string warning = exploration_warning(trees.choices, trees.explored); !warning.empty())
+    if (std::string warning = exploration_warning(choices_, explored_); !warning.empty())
       all["trees.jsonl"] = std::move(warning);
     if (!all.empty()) {
       json.key("notes").begin_object();
@@ -142,8 +111,6 @@ class Summary {
   }
 
  private:
-  using Scores = std::array<double, 3>;  ///< em, f1, acc
-
   void write_probes(JsonWriter& json) const {
     json.key("probes").begin_object();
     for (const auto& [purpose, costs] : probes) {
@@ -155,23 +122,28 @@ class Summary {
   }
   void write_first_unread(JsonWriter& json) const {
     json.key("first_unread").begin_object();
-    for (const auto& [purpose, first] : trees.first_unread) {
-      json.key(purpose).begin_object().field("question", first.question).field("text", first.unread.text).key("cut_at");
-      if (first.unread.cut_at > 0) json.value(first.unread.cut_at);
-      else json.null();
-      if (first.unread.in_thought) json.field("in_thought", true);
+    for (const auto& [purpose, first] : first_unread_) {
+      const auto& [question, unread] = first;
+      json.key(purpose).begin_object().field("question", question).field("text", unread.text);
+      json.field("cut_at", unread.cut_at > 0 ? std::optional(unread.cut_at) : std::nullopt);
+      if (unread.in_thought) json.field("in_thought", true);
       json.end_object();
     }
     json.end_object();
   }
-  [[nodiscard]] std::size_t count(const std::string& status) const {
+  [[nodiscard]] std::size_t questions_with(const std::string& status) const {
     const auto it = by_status_.find(status);
     return it == by_status_.end() ? 0 : it->second;
   }
+
+  Ledger ledger_;
+  std::map<std::string, std::pair<std::string, Ledger::Unread>> first_unread_;  ///< id of its question, by purpose
+  std::uint64_t nodes_ = 0;
+  std::uint64_t choices_ = 0, explored_ = 0;  ///< see exploration_warning
+  std::array<std::uint64_t, 8> pruned_{};     ///< by Reason
   std::map<std::string, std::size_t> by_status_;
   std::size_t null_predictions_ = 0, questions_ = 0;
-  Scores scores_{};                        ///< sums over the first questions_, in their order
-  std::map<std::size_t, Scores> waiting_;  ///< for an earlier question's row
+  std::array<double, 3> scores_{};  ///< sums of em, f1 and acc
   bool scored_ = false;
 };
 

@@ -1,16 +1,56 @@
 #pragma once
 
+#include <espalier/core/atomic_file.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/output/detail/append_json.hpp>
+#include <espalier/core/json_writer.hpp>
 
 #include <simdjson.h>
 
 #include <map>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace espalier::output::detail {
+
+/// Appends a parsed value as compact JSON. Values that a JsonWriter wrote come back byte for byte.
+inline void append_json(JsonWriter& json, simdjson::dom::element value) {
+  using simdjson::dom::element_type;
+  switch (value.type()) {
+    case element_type::OBJECT:
+      json.begin_object();
+      for (const auto member : value.get_object()) append_json(json.key(member.key), member.value);
+      json.end_object();
+      break;
+    case element_type::ARRAY:
+      json.begin_array();
+      for (const simdjson::dom::element item : value.get_array()) append_json(json, item);
+      json.end_array();
+      break;
+    case element_type::INT64:
+      json.value(value.get_int64().value_unsafe());
+      break;
+    case element_type::UINT64:
+      json.value(value.get_uint64().value_unsafe());
+      break;
+    case element_type::DOUBLE:
+      json.value(value.get_double().value_unsafe());
+      break;
+    case element_type::STRING:
+      json.value(value.get_string().value_unsafe());
+      break;
+    case element_type::BOOL:
+      json.value(value.get_bool().value_unsafe());
+      break;
+    case element_type::NULL_VALUE:
+      json.null();
+      break;
+    default:  // simdjson 4 has BIGINT, for parsers that are told to keep it
+      throw std::logic_error("a JSON value of an unknown type");
+  }
+}
 
 /// Members of objects by dotted name ("search.k" -> "3"), with values as compact JSON.
 using FlatFields = std::vector<std::pair<std::string, std::string>>;
@@ -61,6 +101,22 @@ inline void append_flat_json(std::string& out, const FlatFields& fields) {
   }
   if (!open.empty()) json.end_object();
   json.end_object();
+}
+
+/// Writes such fields as a file, whole or not at all. Throws InputError.
+inline void write_flat_json(const std::string& path, const FlatFields& fields) {
+  std::string out;
+  append_flat_json(out, fields);
+  espalier::detail::AtomicFile file(path);
+  file.write(out + '\n');
+  file.commit();
+}
+
+/// A text as JSON.
+inline std::string quoted(std::string_view text) {
+  std::string json;
+  JsonWriter(json).value(text);
+  return json;
 }
 
 }  // namespace espalier::output::detail

@@ -4,9 +4,12 @@
 #include <espalier/core/ledger.hpp>
 #include <espalier/output/chain.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace espalier::output::detail {
 
@@ -23,24 +26,19 @@ struct AnswerRow {
 /// Tells people which completions could not be read: the purpose with the largest share of them, their number, and how
 /// the first begins. Empty if all could be read.
 inline std::string unread_text(const Ledger& ledger) {
-  const Ledger::Costs* most = nullptr;
-  std::string worst;
-  for (const auto& [purpose, costs] : ledger.by_purpose()) {
-    if (costs.unread == 0) continue;
-    const auto share = [](const Ledger::Costs& c) {
-      return static_cast<double>(c.unread) / static_cast<double>(c.completions);
-    };
-    if (most != nullptr &&
-        (share(costs) < share(*most) || (share(costs) == share(*most) && costs.unread <= most->unread)))
-      continue;
-    most = &costs;
-    worst = purpose;
-  }
-  if (most == nullptr) return {};
-  std::string text = std::to_string(most->unread) + " of " + std::to_string(most->completions) + " completions of '" +
-                     worst + "' could not be read";
-  if (most->cut > 0) text += ", " + std::to_string(most->cut) + " of them cut by max_tokens";
-  const auto first = ledger.first_unread().find(worst);
+  const auto rank = [](const Ledger::Costs& costs) {
+    const double share =
+        static_cast<double>(costs.unread) / static_cast<double>(std::max<std::uint64_t>(costs.completions, 1));
+    return std::pair(share, costs.unread);
+  };
+  const auto worst =
+      std::ranges::max_element(ledger.by_purpose(), {}, [&](const auto& one) { return rank(one.second); });
+  if (worst == ledger.by_purpose().end() || worst->second.unread == 0) return {};
+  const auto& [purpose, costs] = *worst;
+  std::string text = std::to_string(costs.unread) + " of " + std::to_string(costs.completions) + " completions of '" +
+                     purpose + "' could not be read";
+  if (costs.cut > 0) text += ", " + std::to_string(costs.cut) + " of them cut by max_tokens";
+  const auto first = ledger.first_unread().find(purpose);
   if (first == ledger.first_unread().end()) return text;
   text += "; the first";
   if (first->second.cut_at > 0) {
@@ -89,21 +87,13 @@ inline AnswerRow open_row(const rag::Question& question, const std::exception_pt
 
 inline void append_answer_row(const AnswerRow& row, std::string& out) {
   JsonWriter json(out);
-  const auto field = [&](const char* key, const auto& value) {
-    json.key(key);
-    if (value) json.value(*value);
-    else json.null();
-  };
   const auto cost = [&](const char* key, std::uint64_t Ledger::Costs::* part) {
-    field(key, row.costs ? std::optional<std::uint64_t>((*row.costs).*part) : std::nullopt);
+    json.field(key, row.costs ? std::optional((*row.costs).*part) : std::nullopt);
   };
   json.begin_object().field("id", row.id).field("question", row.question);
-  field("answer", row.answer);
-  json.field("status", row.status);
-  field("error", row.error.empty() ? std::nullopt : std::optional<std::string>(row.error));
-  field("em", row.em);
-  field("f1", row.f1);
-  field("acc", row.acc);
+  json.field("answer", row.answer).field("status", row.status);
+  json.field("error", row.error.empty() ? std::nullopt : std::optional(row.error));
+  json.field("em", row.em).field("f1", row.f1).field("acc", row.acc);
   cost("completions", &Ledger::Costs::completions);
   cost("prompt_tokens", &Ledger::Costs::prompt_tokens);
   cost("completion_tokens", &Ledger::Costs::completion_tokens);

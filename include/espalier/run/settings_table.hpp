@@ -4,9 +4,8 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/run/settings.hpp>
 
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -30,7 +29,7 @@ struct Setting {
   std::string_view value;   ///< what stands for its value in help
   std::string_view record;  ///< its name in run.json. "" = an execution option, which changes no tree
   std::string_view help;
-  std::vector<std::string_view> choices = {};  ///< all allowed values, empty = anything of its type
+  std::string_view choices = "";  ///< all allowed values, "a, b", empty = anything of its type
 };
 
 /// Settings that belong together.
@@ -44,28 +43,14 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
   return {
       {"search",
        {{"method", &s.method, "method", "METHOD", "method", "which method searches"},
-        {"preset",
-         &s.preset,
-         "preset",
-         "",
-         "options",
-         "options as the method's paper or its published code has them",
-         {"paper", "code"}},
-        {"protocol",
-         &s.protocol,
-         "protocol",
-         "",
-         "options",
-         "how replies name their action: tags in their text, or calls of the chat API's tools",
-         {"tags", "tools"}},
+        {"preset", &s.preset, "preset", "", "options", "options as the method's paper or its published code has them",
+         "paper, code"},
+        {"protocol", &s.protocol, "protocol", "", "options",
+         "how replies name their action: tags in their text, or calls of the chat API's tools", "tags, tools"},
         {"set", &s.set, "set", "OPTION=VALUE", "options", "a search option. `espalier options` lists them"},
-        {"constrain",
-         &s.constrain,
-         "constrain",
-         "",
-         "options",
+        {"constrain", &s.constrain, "constrain", "", "options",
          "whether replies follow a grammar. auto: for purposes where too few probes of the model can be read",
-         {"auto", "off", "always", "draft"}},
+         "auto, off, always, draft"},
         {"seed", &s.seed, "seed", "S", "seed", "seed of the run"},
         {"questions", &s.questions, "questions", "FILE", "inputs.questions",
          "JSON lines with id, question, golden_answers"},
@@ -87,13 +72,8 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
          "another model for one purpose, such as rollout. It may be repeated"},
         {"endpoints", &s.model.endpoints, "endpoint", "[PURPOSE=]URL[*WEIGHT]", "",
          "a further server with that model, or with a purpose's own. The model's own URL weighs 1. It may be repeated"},
-        {"api",
-         &s.model.api,
-         "model?api",
-         "",
-         "model.api",
-         "which interface of the server is asked",
-         {"chat", "completions"}},
+        {"api", &s.model.api, "model?api", "", "model.api", "which interface of the server is asked",
+         "chat, completions"},
         {"extra_body", &s.model.extra_body, "extra-body", "JSON", "model.extra_body",
          "JSON object merged into every request to a model. It is part of the journal's keys"},
         {"thinking", &s.model.thinking, "thinking", "on|off|N", "model.thinking",
@@ -107,13 +87,8 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
          "bm25, dense or hybrid (an index's vectors), faiss:INDEX or a server's URL"},
         {"retriever_name", &s.retriever.name, "retriever?name", "NAME", "retriever.name",
          "what a retrieval server searches. It is part of the journal's keys"},
-        {"retriever_api",
-         &s.retriever.api,
-         "retriever?api",
-         "",
-         "",
-         "which interface the retrieval server has",
-         {"search-r1", "rerank", "pyserini", "elasticsearch"}},
+        {"retriever_api", &s.retriever.api, "retriever?api", "", "", "which interface the retrieval server has",
+         "search-r1, rerank, pyserini, elasticsearch"},
         {"reranker", &s.retriever.reranker, "reranker", "URL", "retriever.reranker",
          "URL of a reranker, /rerank, for what was retrieved"},
         {"reranker_name", &s.retriever.reranker_name, "reranker?name", "NAME", "retriever.reranker",
@@ -181,8 +156,8 @@ inline void check_choices(Settings settings) {
       if (setting.choices.empty()) continue;
       const std::string& chosen = *std::get<std::string*>(setting.field);
       const bool none = chosen.empty() && setting.name == "preset";
-      if (!none && std::find(setting.choices.begin(), setting.choices.end(), chosen) == setting.choices.end())
-        bad_option(setting.name, chosen, fmt::format("{}", fmt::join(setting.choices, ", ")));
+      if (!none && fmt::format(", {}, ", setting.choices).find(fmt::format(", {}, ", chosen)) == std::string::npos)
+        bad_option(setting.name, chosen, setting.choices);
     }
 }
 

@@ -1,24 +1,84 @@
 #pragma once
 
+#include <espalier/backend/detail/chat/openai_request.hpp>
 #include <espalier/backend/detail/chat/reply.hpp>
 #include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/output/detail/json_line.hpp>
+#include <espalier/core/prompt.hpp>
+#include <espalier/core/service.hpp>
+#include <espalier/output/json_line.hpp>
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cstdint>
+#include <exception>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 namespace espalier::run::detail {
+
+/// One line of a batch file for OpenAI's batch API or vLLM's run-batch. Its id is the request's journal key.
+inline std::string batch_line(Hash key, bool chat, std::string_view body) {
+  std::string line;
+  JsonWriter json(line);
+  json.begin_object().field("custom_id", key.hex()).field("method", "POST");
+  json.field("url", chat ? "/v1/chat/completions" : "/v1/completions").key("body").raw(body).end_object();
+  line += '\n';
+  return line;
+}
+
+/// A model that answers later: a batch function that writes every request to a file once, and answers none. Behind a
+/// journal it sees only requests without a stored answer.
+class BatchRequests {
+ public:
+  /// Lines are appended to `file`. `fingerprint` is that of the model as an online service.
+  BatchRequests(backend::detail::OpenAiRequest request, const backend::detail::Dialect& dialect, Hash fingerprint,
+                const std::string& file)
+      : request_(std::move(request)),
+        dialect_(dialect),
+        fingerprint_(fingerprint),
+        name_(file),
+        file_(file, std::ios::binary | std::ios::app) {
+    if (!file_) throw InputError(name_, 0, "", "cannot be written");
+  }
+
+  std::vector<Outcome<Completion>> operator()(std::span<const Prompt> prompts) {
+    std::vector<Outcome<Completion>> outcomes;
+    for (std::size_t i = 0; i < prompts.size(); ++i) outcomes.emplace_back(write(prompts.subspan(i, 1)));
+    if (!file_.flush()) throw InputError(name_, 0, "", "cannot be written");
+    return outcomes;
+  }
+
+ private:
+  /// The reason why there is no answer: it comes later, or this server does not support the request.
+  std::exception_ptr write(std::span<const Prompt> prompt) {
+    const Hash key = backend::detail::journal_key<Completion>(fingerprint_, prompt.front());
+    try {
+      const std::string body = request_.write(prompt, dialect_);
+      if (written_.insert(key).second) file_ << batch_line(key, request_.chat(prompt.front().body()), body);
+      return std::make_exception_ptr(
+          BackendError("waits for the answers to a batch of requests", BackendError::Kind::permanent));
+    } catch (const BackendError&) {
+      return std::current_exception();
+    }
+  }
+
+  backend::detail::OpenAiRequest request_;
+  backend::detail::Dialect dialect_;
+  Hash fingerprint_;
+  std::string name_;
+  std::ofstream file_;
+  std::unordered_set<Hash> written_;
+};
 
 /// The result of reading a file of batch responses.
 struct BatchCounts {
@@ -42,25 +102,22 @@ inline std::optional<Hash> read_key(std::string_view text) {
 
 /// A request that was sent: the part of its prompt that is needed to read the answer (stop strings, log-probabilities),
 /// and the journal's note of it.
-class SentRequest {
- public:
-  explicit SentRequest(const output::detail::JsonLine& body) : prompt("", sampling(body)) {
-    note.source = body.text("model");
-    note.attempts = 1;
-    backend::detail::JsonFields asked;
-    for (const auto [name, value] : body.as_object())
-      if (name != "model" && name != "seed") asked.set_json(name, simdjson::minify(value));
-    note.request = std::make_shared<const backend::detail::RequestText>(asked.open_object() + '}');
-  }
+struct SentRequest {
   Prompt prompt;
   backend::detail::RecordNote note;
 
- private:
-  static Sampling sampling(const output::detail::JsonLine& body) {
+  static SentRequest of(const output::detail::JsonLine& body) {
     Sampling sampling;
     sampling.stop = body.texts("stop");
     sampling.logprobs = body.has("logprobs");
-    return sampling;
+    SentRequest sent{Prompt("", sampling), {}};
+    sent.note.source = body.text("model");
+    sent.note.attempts = 1;
+    backend::detail::JsonFields asked;
+    for (const auto [name, value] : body.as_object())
+      if (name != "model" && name != "seed") asked.set_json(name, simdjson::minify(value));
+    sent.note.request = std::make_shared<const backend::detail::RequestText>(asked.open_object() + '}');
+    return sent;
   }
 };
 
@@ -71,7 +128,7 @@ inline std::unordered_map<Hash, SentRequest> read_batch_requests(const std::vect
     output::detail::for_each_line(file, [&](const output::detail::JsonLine& line) {
       const auto key = read_key(line.text("custom_id"));
       if (!key) line.fail("custom_id", "is not the key of a request");
-      requests.insert_or_assign(*key, SentRequest(line.object("body")));
+      requests.insert_or_assign(*key, SentRequest::of(line.object("body")));
       return true;
     });
   return requests;

@@ -4,11 +4,12 @@
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
 #include <espalier/run/detail/configure.hpp>
-#include <espalier/run/detail/file_errors.hpp>
 #include <espalier/run/detail/services.hpp>
+#include <espalier/run/files.hpp>
 
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>

@@ -5,8 +5,8 @@
 #include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/output/detail/flat_json.hpp>
-#include <espalier/run/detail/jsonl.hpp>
+#include <espalier/output/flat_json.hpp>
+#include <espalier/run/files.hpp>
 #include <espalier/run/settings.hpp>
 
 #include <fmt/format.h>
@@ -19,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace espalier::run::detail {
 
@@ -27,7 +26,7 @@ namespace espalier::run::detail {
 /// so the folder of an unfinished build is not an index.
 class IndexManifest {
  public:
-  IndexManifest() { set("format", "1"); }
+  IndexManifest() { fields_["format"] = "1"; }
 
   static IndexManifest read(const std::filesystem::path& folder) {
     const std::filesystem::path file = folder / name;
@@ -41,23 +40,18 @@ class IndexManifest {
     return manifest;
   }
   void write(const std::filesystem::path& folder) const {
-    std::string out;
-    output::detail::append_flat_json(out,
-                                     std::vector<std::pair<std::string, std::string>>(fields_.begin(), fields_.end()));
-    AtomicFile file((folder / name).string());
-    file.write(out + '\n');
-    file.commit();
+    output::detail::write_flat_json(folder / name, {fields_.begin(), fields_.end()});
   }
 
   [[nodiscard]] bool has(const std::string& part) const { return fields_.contains(part + ".identity"); }
-  /// Sets a field of a part, "part.name", to a JSON value.
-  void set(const std::string& field, std::string json) { fields_[field] = std::move(json); }
+  /// Sets a field of a part, "part.name".
+  void set(const std::string& field, std::string_view text) { fields_[field] = output::detail::quoted(text); }
   void set_identity(const std::string& part, const backend::detail::CheckedFile& file) {
     set(part + ".identity", identity(file));
   }
   [[nodiscard]] bool is_of(const std::string& part, const backend::detail::CheckedFile& file) const {
     const auto found = fields_.find(part + ".identity");
-    return found != fields_.end() && found->second == identity(file);
+    return found != fields_.end() && found->second == output::detail::quoted(identity(file));
   }
   [[nodiscard]] std::string json(const std::string& field) const {
     const auto found = fields_.find(field);
@@ -68,7 +62,7 @@ class IndexManifest {
 
  private:
   static std::string identity(const backend::detail::CheckedFile& file) {
-    return '"' + Hash{0, file.identity()}.hex().substr(16) + '"';
+    return Hash{0, file.identity()}.hex().substr(16);
   }
   std::map<std::string, std::string> fields_;
 };
@@ -109,9 +103,8 @@ class IndexFolder {
   /// unknown.
   void check_encoder(const std::string& name, std::optional<Hash> fingerprint) const {
     const std::string built = manifest_.json("dense.encoder"), printed = manifest_.json("dense.fingerprint");
-    std::string asked;
-    JsonWriter(asked).value(name);
-    if (fingerprint && printed != "null" ? printed == '"' + fingerprint->hex() + '"' : name.empty() || built == asked)
+    if (fingerprint && printed != "null" ? printed == output::detail::quoted(fingerprint->hex())
+                                         : name.empty() || built == output::detail::quoted(name))
       return;
     bad_option("encoder_name", name,
                fmt::format("{} with profile {} and the cut and revision that made the vectors of {}", built,

@@ -6,22 +6,22 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace espalier::run::detail {
 
-/// What a model made of one prompt of a method.
+/// A prompt of a method that is tried, and what came of it.
 struct TriedPrompt {
-  std::string purpose;
-  bool read = false;
-  std::string reply;         ///< how it begins, if it could not be read, else empty
-  std::uint64_t cut_at = 0;  ///< the max_tokens that ended such a reply, 0 = it ended by itself
-  bool in_thought = false;   ///< that limit ended it inside a thought
-  std::string error;         ///< why there was no reply
+  Protocol::Purpose purpose;
+  Ledger ledger = Ledger();
+  bool read = false;                                   ///< whether the last reply could be read
+  std::optional<BackendError> failure = std::nullopt;  ///< why there was none
 };
 
 /// A question in the middle of its search.
@@ -84,6 +84,26 @@ inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Pr
   return slots;
 }
 
+/// Asks each of these prompts about the sample questions `first` to `last` - 1. Throws a failure that is not the
+/// model's.
+inline void try_prompts(const std::vector<TriedPrompt*>& prompts, Scheduler& scheduler, const rag::Sampler& sampler,
+                        const Protocol& protocol, Seed seed, std::uint32_t first = 0, std::uint32_t last = 1) {
+  std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
+  for (TriedPrompt* one : prompts)
+    for (std::uint32_t n = first; n < last; ++n)
+      draws.push_back(
+          sampler.draw(one->purpose.name, sample_slots(one->purpose, protocol, n), 1, Context(seed, n, &one->ledger)));
+  const auto replies = scheduler.run_all(std::move(draws));
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    TriedPrompt& one = *prompts[i / (last - first)];
+    try {
+      one.read = replies[i].value().front().reply.has_value();
+    } catch (const BackendError& failure) {
+      one.failure = failure;
+    }
+  }
+}
+
 /// Asks each prompt of the settings' method once, of the model and as the options say. A reply that cannot be read is
 /// repaired where a run would do so, and not drawn again. Nothing is kept. `on_turn` is called between steps and may
 /// throw. Throws std::invalid_argument for unknown or bad options.
@@ -98,35 +118,11 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
   Scheduler scheduler;
   if (on_turn) scheduler.on_turn(std::move(on_turn));
   const Services services(scheduler, settings, {}, skills, lexical, RunJournal(settings, {}, ""));
-  const rag::Sampler sampler = made->sampler(services.ports, prompts);
-
-  const std::vector<Protocol::Purpose>& purposes = prompts.protocol()->purposes;
-  std::vector<Ledger> ledgers(purposes.size());
-  std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
-  for (std::size_t i = 0; i < purposes.size(); ++i) {
-    auto slots = sample_slots(purposes[i], *prompts.protocol());
-    draws.push_back(sampler.draw(purposes[i].name, std::move(slots), 1, Context(Seed(settings.seed), 0, &ledgers[i])));
-  }
-  const auto replies = scheduler.run_all(std::move(draws));
   std::vector<TriedPrompt> tried;
-  for (std::size_t i = 0; i < replies.size(); ++i) {
-    TriedPrompt& one = tried.emplace_back();
-    one.purpose = purposes[i].name;
-    if (!replies[i].ok()) {
-      try {
-        std::rethrow_exception(replies[i].error());
-      } catch (const BackendError& error) {
-        one.error = error.what();
-      }
-      continue;
-    }
-    one.read = replies[i].value().front().reply.has_value();
-    if (one.read) continue;
-    const auto unread = ledgers[i].first_unread().find(one.purpose);
-    one.reply = unread->second.text;
-    one.cut_at = unread->second.cut_at;
-    one.in_thought = unread->second.in_thought;
-  }
+  for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) tried.push_back({purpose});
+  std::vector<TriedPrompt*> all;
+  for (TriedPrompt& one : tried) all.push_back(&one);
+  try_prompts(all, scheduler, made->sampler(services.ports, prompts), *prompts.protocol(), Seed(settings.seed));
   return tried;
 }
 

@@ -1,22 +1,95 @@
 #pragma once
 
+#include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
-#include <espalier/output/detail/flat_json.hpp>
+#include <espalier/output/flat_json.hpp>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <iterator>
 #include <optional>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace espalier::run::detail {
+
+/// DIR/run.json: what decides a run's results. A run is continued only under the same record.
+class RunRecord {
+ public:
+  /// Adds a field with a dotted name and a JSON value. Fields keep their order in the file.
+  void add(std::string name, std::string json) { fields_.emplace_back(std::move(name), std::move(json)); }
+  void add_text(std::string name, std::string_view text) { add(std::move(name), output::detail::quoted(text)); }
+
+  /// A hash of everything that determines the results. Runs of the same identity make the same requests.
+  [[nodiscard]] std::string identity() const {
+    Hasher hasher;
+    for (const auto& [name, json] : std::span(fields_).first(fields_.size() - notes_)) hasher.add(name).add(json);
+    return hasher.finish().hex();
+  }
+  /// Adds a field as a note, for commands that start from the folder. It determines nothing.
+  void note(std::string name, std::string_view text) {
+    add_text("noted." + std::move(name), text);
+    ++notes_;
+  }
+
+  /// Throws std::invalid_argument that names the first field that differs from an earlier record in the folder.
+  void compare_with(const std::filesystem::path& file) const {
+    if (!std::filesystem::exists(file)) return;
+    const auto before = output::detail::read_flat_json(file.string());
+    for (const auto& [name, json] : std::span(fields_).first(fields_.size() - notes_)) {
+      const auto old = before.find(name);
+      const std::string& before_json = old == before.end() ? "null" : old->second;
+      if (before_json == json || undecided(name, before_json)) continue;
+      throw std::invalid_argument(
+          fmt::format("{}: this folder holds a run with another {} ({}, now {}); use another folder or overwrite",
+                      file.string(), name, old == before.end() ? "none" : old->second, json));
+    }
+  }
+
+  /// The fields of the run that a shard is part of, from those of the shard's run.json. `journal`: where its journal
+  /// is.
+  [[nodiscard]] static output::detail::FlatFields whole(const output::detail::FlatFields& shard,
+                                                        std::string_view journal) {
+    RunRecord record;
+    std::string version;
+    for (const auto& [name, json] : shard) {
+      if (name == "version") version = json.substr(1, json.size() - 2);
+      else if (name == "shard") record.add_text(name, "");
+      else if (name == "noted.journal") record.note("journal", journal);
+      else if (name != "identity" && name != "annotated" && !name.starts_with("outputs.")) record.add(name, json);
+      record.notes_ += name.starts_with("noted.") && name != "noted.journal";
+    }
+    return record.fields(version);
+  }
+
+  /// All that stands in the file when the run begins.
+  [[nodiscard]] output::detail::FlatFields fields(std::string_view version) const {
+    output::detail::FlatFields all{{"version", output::detail::quoted(version)},
+                                   {"identity", output::detail::quoted(identity())}};
+    all.insert(all.end(), fields_.begin(), fields_.end());
+    return all;
+  }
+
+ private:
+  /// True for the option of a purpose that is decided only now.
+  static bool undecided(std::string_view name, std::string_view old) {
+    return old == "null" && name.starts_with("options.sampling.") && name.ends_with(".constrain");
+  }
+
+  output::detail::FlatFields fields_;
+  std::size_t notes_ = 0;  ///< of the fields, the last so many
+};
 
 /// Identity of a file's bytes. Throws InputError if it cannot be read.
 inline Hash hash_file(const std::string& path) {
@@ -61,6 +134,24 @@ inline void note_outputs(output::detail::FlatFields& fields, const std::filesyst
     fields.emplace_back(name + "hash", '"' + hash_file(file.string()).hex() + '"');
     fields.emplace_back(name + "modified", state.modified);
   }
+}
+
+/// Writes the run.json of a folder into `next`, with what is in `next` among its outputs. Throws InputError.
+inline void renote_outputs(const std::filesystem::path& folder, const std::filesystem::path& next) {
+  output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
+  note_outputs(fields, next);
+  output::detail::write_flat_json(next / "run.json", fields);
+}
+
+/// Writes the run.json of a run that was done in shards into the folder with its outputs. `shard`: the folder of one of
+/// them. `journal`: where the run's journal is, "" = in the folder. Throws InputError.
+inline void merge_record(const std::filesystem::path& shard, const std::filesystem::path& folder,
+                         const std::string& journal) {
+  const output::detail::FlatFields recorded = output::detail::read_flat_fields((shard / "run.json").string());
+  output::detail::FlatFields fields = RunRecord::whole(recorded, journal);
+  if (recorded.front().first == "annotated") mark_annotated(fields);
+  note_outputs(fields, folder);
+  output::detail::write_flat_json(folder / "run.json", fields);
 }
 
 /// The outputs of a run that are not as its run.json notes them, in its order. A file that nobody has written to since
@@ -114,15 +205,10 @@ struct EarlierRun {
     run.changed = changed_outputs(folder, fields);
     const std::filesystem::path summary = folder / "summary.json";
     if (!run.changed.empty() || !std::filesystem::exists(summary)) return run;
-    try {
-      if (output::detail::read_flat_json(summary.string()).at("open") != "0") return run;
-      std::ifstream in(summary, std::ios::binary);
-      run.summary.emplace(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-    } catch (const InputError&) {  // of a version that noted no outputs
-      run.changed.emplace_back("summary.json");
-    } catch (const std::out_of_range&) {
-      run.changed.emplace_back("summary.json");
-    }
+    const auto counts = output::detail::read_flat_json(summary.string());
+    if (const auto open = counts.find("open"); open == counts.end() || open->second != "0") return run;
+    std::ifstream in(summary, std::ios::binary);
+    run.summary.emplace(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
     return run;
   }
 };

@@ -4,6 +4,7 @@
 
 #include <simdjson.h>
 
+#include <cstdint>
 #include <fstream>
 #include <functional>
 #include <istream>
