@@ -179,19 +179,6 @@ def test_a_finished_run_whose_files_were_copied_or_whose_page_was_made_again_is_
     assert "finished before" in done.stdout and done.stderr == ""
 
 
-@pytest.mark.parametrize("summary", ["", "{}", "[1]", '{"open": '])
-def test_a_damaged_summary_of_an_earlier_version_is_made_again(run: Path, files: Path, summary: str):
-    record = json.loads((run / "run.json").read_text())
-    assert set(record.pop("outputs"))
-    (run / "run.json").write_text(json.dumps(record))
-    (run / "summary.json").write_text(summary)
-    command = ["expand", *inputs(files), *SMALL, "--out", run]
-    assert "summary.json: is not as the run left it" in refused(3, *command, "--no-journal")
-    done = good(*command)
-    assert "made again from its journal: summary.json" in done.stderr
-    assert json.loads((run / "summary.json").read_text())["open"] == 0
-
-
 def test_run_json_names_every_output(run: Path):
     outputs = json.loads((run / "run.json").read_text())["outputs"]
     noted = {name.removesuffix(".bytes"): size for name, size in outputs.items() if name.endswith(".bytes")}

@@ -1,11 +1,7 @@
-#include <espalier/output/flat_json.hpp>
-#include <espalier/output/json_line.hpp>
 #include <espalier/run/settings.hpp>
 
-#include "small_world.hpp"
 #include <doctest/doctest.h>
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -53,34 +49,6 @@ TEST_CASE("a text that names no shard is refused") {
     CHECK_THROWS_WITH_AS(Shard{text},
                          (std::string("option 'shard' is ") + text + ", allowed: I/N, from 1/N to N/N").c_str(),
                          std::invalid_argument);
-}
-
-TEST_CASE("a run takes its shard of the first questions and notes their places") {
-  const testing::SmallWorld world(12);
-  std::set<std::string> places;
-  std::size_t questions = 0;
-  for (std::uint64_t i = 1; i <= 3; ++i) {
-    run::Settings settings = world.settings("shard" + std::to_string(i));
-    settings.set = {{"n", "1"}};
-    settings.limit = 8;
-    settings.shard = part(i, 3);
-    run::Job{settings}();
-    const std::string costs = settings.output.folder + "/costs.jsonl";
-    output::detail::for_each_line(costs, [&](const output::detail::JsonLine& line) {
-      places.insert(std::to_string(line.count("place")) + " " + line.text("id"));
-      ++questions;
-      return true;
-    });
-    const auto record = output::detail::read_flat_json(settings.output.folder + "/run.json");
-    CHECK(record.at("shard") == '"' + settings.shard + '"');
-    settings.shard = "";
-    CHECK_THROWS_WITH_AS(run::Job{settings}(), doctest::Contains("another shard"), std::invalid_argument);
-  }
-  CHECK(questions == 8);
-  const auto all = output::read_questions((world / "world/questions.jsonl").string(), {.limit = 8});
-  std::set<std::string> expected;
-  for (std::size_t i = 0; i < all.size(); ++i) expected.insert(std::to_string(i) + " " + all[i].question.id);
-  CHECK(places == expected);
 }
 
 }  // namespace shard_test

@@ -156,14 +156,9 @@ inline void check_index(const Settings& settings, const Lexical& wanted) {
     throw std::invalid_argument("options 'corpus' and 'index' exclude each other");
   const Lexical built = lexical_of(settings);
   if (wanted == built) return;
-  const auto shown = [](const Lexical& lexical) {
-    std::string text;
-    JsonWriter json(text);
-    json.begin_object().field("analyzer", lexical.analyzer).field("k1", lexical.k1).field("b", lexical.b).end_object();
-    return text;
-  };
+  const auto shown = [](const Lexical& one) { return fmt::format("{}, k1={}, b={}", one.analyzer, one.k1, one.b); };
   throw std::invalid_argument(
-      fmt::format("option 'index': {} was built with {}, the run asks for {}: build another index",
+      fmt::format("option 'index': {} was built with {}; the run asks for {}: build another index",
                   settings.retriever.index, shown(built), shown(wanted)));
 }
 

@@ -137,6 +137,12 @@ struct Settings {
   Output output;
   GivenBackends given;  ///< what settings call "given"
 
+  /// The model that a purpose asks.
+  [[nodiscard]] ModelFor model_for(const std::string& purpose) const {
+    for (const ModelFor& other : model.others)
+      if (other.purpose == purpose) return other;
+    return {"", model.url, model.name};
+  }
   /// The purpose that an endpoint names, "" = the main model.
   static std::string purpose_of(const std::string& endpoint) {
     const std::size_t equals = endpoint.find('=');

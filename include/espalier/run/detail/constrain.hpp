@@ -124,7 +124,8 @@ class ConstrainDecision {
           method.asks(purpose.name, settings.task == Settings::Task::answer))
         undecided_.push_back(purpose);
     }
-    const bool asks = std::ranges::any_of(undecided_, [&](const auto& one) { return may_take(source(one.name)); });
+    const bool asks =
+        std::ranges::any_of(undecided_, [&](const auto& one) { return may_take(settings.model_for(one.name)); });
     if (asks && !settings.shard.empty())
       bad_option("constrain", settings.constrain, "off, always or draft beside a shard, which would decide for itself");
   }
@@ -133,7 +134,7 @@ class ConstrainDecision {
   bool probe(const Turn& turn) {
     std::vector<Protocol::Purpose> asked, left;
     for (const Protocol::Purpose& purpose : undecided_) {
-      const std::optional<bool> takes = takes_grammar(source(purpose.name), turn);
+      const std::optional<bool> takes = takes_grammar(settings_.model_for(purpose.name), turn);
       if (takes.value_or(true)) (takes ? asked : left).push_back(purpose);
     }
     undecided_ = std::move(left);
@@ -169,13 +170,7 @@ class ConstrainDecision {
   }
   static std::string unquoted(const std::string& s) { return s.size() < 2 ? "" : s.substr(1, s.size() - 2); }
 
-  /// The model that a purpose asks.
-  [[nodiscard]] Settings::ModelFor source(const std::string& purpose) const {
-    for (const Settings::ModelFor& other : settings_.model.others)
-      if (other.purpose == purpose) return other;
-    return {"", settings_.model.url, settings_.model.name};
-  }
-  /// Whether its server is one that may take grammars.
+  /// Whether a model is at a server that may take grammars.
   [[nodiscard]] bool may_take(const Settings::ModelFor& model) const {
     if (const auto given = settings_.given.models.find(model.model); given != settings_.given.models.end())
       return given->second.takes_grammar;
@@ -205,12 +200,14 @@ class ConstrainDecision {
           journal(make_model(model.model, model.name, settings_.endpoints_for(model.purpose), settings_, {}, {}));
       return scheduler.model(std::move(made.service), settings_.execution.in_flight);
     };
-    const bool main = std::ranges::any_of(purposes, [&](const auto& p) { return source(p.name).purpose.empty(); });
+    const bool main =
+        std::ranges::any_of(purposes, [&](const auto& p) { return settings_.model_for(p.name).purpose.empty(); });
     const auto nothing = [](std::span<const Prompt> asked) { return std::vector<std::string>(asked.size()); };
     const auto no_passages = [](std::span<const Query> asked) { return std::vector<Passages>(asked.size()); };
-    method::Ports ports(main ? port(source("")) : scheduler.model(nothing), scheduler.retriever(no_passages));
+    method::Ports ports(main ? port(settings_.model_for("")) : scheduler.model(nothing),
+                        scheduler.retriever(no_passages));
     for (const Protocol::Purpose& purpose : purposes)
-      if (const Settings::ModelFor own = source(purpose.name); !own.purpose.empty())
+      if (const Settings::ModelFor own = settings_.model_for(purpose.name); !own.purpose.empty())
         ports.models.insert_or_assign(purpose.name, port(own));
     for (const Probed& one : ask_probes(purposes, scheduler, ports, method_, prompts_, turn)) decide(one);
   }

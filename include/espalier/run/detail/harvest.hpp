@@ -129,9 +129,7 @@ class Harvest {
         server, prompts);
   }
   [[nodiscard]] std::string server_of(const std::string& purpose) const {
-    std::string url = settings_.model.url;
-    for (const Settings::ModelFor& other : settings_.model.others)
-      if (other.purpose == purpose) url = other.model;
+    const std::string url = settings_.model_for(purpose).model;
 #ifdef ESPALIER_HAS_CURL
     if (is_url(url)) return backend::detail::Url(url).shown();
 #endif
