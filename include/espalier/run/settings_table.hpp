@@ -155,9 +155,9 @@ inline void check_choices(Settings settings) {
     for (const Setting& setting : group.settings) {
       if (setting.choices.empty()) continue;
       const std::string& chosen = *std::get<std::string*>(setting.field);
-      const bool none = chosen.empty() && setting.name == "preset";
-      if (!none && fmt::format(", {}, ", setting.choices).find(fmt::format(", {}, ", chosen)) == std::string::npos)
-        bad_option(setting.name, chosen, setting.choices);
+      const bool none = chosen.empty() && setting.name == "preset", one = chosen.find(',') == std::string::npos;
+      const bool listed = fmt::format(", {},", setting.choices).find(fmt::format(", {},", chosen)) != std::string::npos;
+      if (!none && !(one && listed)) bad_option(setting.name, chosen, setting.choices);
     }
 }
 
