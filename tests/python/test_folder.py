@@ -16,7 +16,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_journal, refused, sensible, start
+from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_journal, sensible, start
 from espalier.cli import main
 
 pytestmark = needs_journal
