@@ -9,7 +9,7 @@ from typing import Any
 
 import espalier
 import pytest
-from conftest import rows
+from conftest import expanded, rows
 from espalier.errors import InputError
 from espalier.export import export
 from espalier.export.byte_tokenizer import byte_tokenizer
@@ -121,11 +121,8 @@ def test_process_rewards_are_added(tmp_path: Path, tokenizer: str):
     assert advantages_of(run, tokenizer, advantage="process", beta=0.2) == pytest.approx(wanted)
 
 
-def test_groups_have_the_texts_and_advantages_of_their_rollouts(tmp_path: Path, tokenizer: str):
-    espalier.write_world(tmp_path, passages=200, questions=4, seed=5)
-    inputs = {"questions": tmp_path / "questions.jsonl", "corpus": tmp_path / "corpus.jsonl"}
-    options = {"grow": "group", "annotate": "prm"}
-    espalier.expand(**inputs, out=tmp_path / "run", method="prorag", model="simulated", set=options)
+def test_groups_have_the_texts_and_advantages_of_their_rollouts(files: Path, tmp_path: Path, tokenizer: str):
+    expanded(files, tmp_path / "run", method="prorag", limit=4, set={"grow": "group", "annotate": "prm"})
     found = exported(tmp_path / "run", "traces.trl", tokenizer, advantage="process")
     recorded_rows = list(rows(tmp_path / "run" / "rollouts.jsonl"))
     assert len(found) == len(recorded_rows) == 32
@@ -142,10 +139,8 @@ def test_groups_have_the_texts_and_advantages_of_their_rollouts(tmp_path: Path, 
         assert [one["advantages"][i] for i in begins] == pytest.approx(wanted, abs=1e-6)
 
 
-def test_chains_of_decex_read_as_its_rows_do(tmp_path: Path, tokenizer: str):
-    espalier.write_world(tmp_path, passages=200, questions=6, seed=5)
-    inputs = {"questions": tmp_path / "questions.jsonl", "corpus": tmp_path / "corpus.jsonl"}
-    espalier.expand(**inputs, out=tmp_path / "run", method="decex", model="simulated")
+def test_chains_of_decex_read_as_its_rows_do(files: Path, tmp_path: Path, tokenizer: str):
+    expanded(files, tmp_path / "run", method="decex", limit=6)
     found = exported(tmp_path / "run", "traces.trl", tokenizer)
     decode = byte_tokenizer().decode
     texts = [decode(one["prompt_ids"] + one["completion_ids"]) for one in found]

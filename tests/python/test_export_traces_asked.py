@@ -9,9 +9,8 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-import espalier
 import pytest
-from conftest import needs_journal, rows
+from conftest import expanded, needs_journal, rows
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.traces.asked import process_rewards
@@ -235,12 +234,9 @@ SEARCHES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
 @needs_journal
 @pytest.mark.parametrize(("method", "preset", "options"), SEARCHES.values(), ids=SEARCHES)
 def test_prompts_and_replies_are_those_of_the_search(
-    tmp_path: Path, method: str, preset: str | None, options: dict[str, Any]
+    files: Path, tmp_path: Path, method: str, preset: str | None, options: dict[str, Any]
 ):
-    espalier.write_world(tmp_path, passages=200, questions=6, seed=5)
-    inputs = {"questions": tmp_path / "questions.jsonl", "corpus": tmp_path / "corpus.jsonl"}
-    run = tmp_path / "run"
-    espalier.expand(**inputs, out=run, method=method, model="simulated", preset=preset, set=options)
+    run = expanded(files, tmp_path / "run", method=method, limit=6, preset=preset, set=options).folder
     with sqlite3.connect(run / "journal.sqlite") as journal:
         asked = {json.loads(body)["messages"][-1]["content"] for (body,) in journal.execute("SELECT json FROM request")}
     journal.close()

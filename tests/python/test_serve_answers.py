@@ -8,6 +8,7 @@ import signal
 import threading
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -336,24 +337,14 @@ def test_what_the_journal_holds_is_not_paid_for_again(server: ModelServer, files
 
 
 def test_searches_that_cannot_go_on_end_the_server_with_their_error(files: Path, monkeypatch: pytest.MonkeyPatch):
-    class FullDisk:
-        def __init__(self, settings: dict[str, Any]) -> None:
-            self.asked = threading.Event()
+    asked = threading.Event()
 
-        def run(self, done: object) -> None:
-            assert self.asked.wait(60)
-            raise esp.errors.Error("journal.sqlite: the disk is full")
+    def run(done: object) -> None:
+        assert asked.wait(60)
+        raise esp.errors.Error("journal.sqlite: the disk is full")
 
-        def ask(self, *question: object) -> None:
-            self.asked.set()
-
-        def cancel(self, id: int) -> None:
-            pass
-
-        def stop(self) -> None:
-            pass
-
-    monkeypatch.setattr(searches, "Answering", FullDisk)
+    parts = {"run": run, "ask": lambda *question: asked.set(), "cancel": lambda id: None, "stop": lambda: None}
+    monkeypatch.setattr(searches, "Answering", lambda settings: SimpleNamespace(**parts))
 
     async def test(client: Client) -> None:
         status, reply, _ = await client.post(COMPLETIONS, chat("Why?"))
