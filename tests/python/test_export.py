@@ -44,43 +44,25 @@ def run(tmp_path: Path) -> Path:
     return write_run(tmp_path / "run", sft=[SFT], dpo=[PAIR])
 
 
-def test_prompt_and_completion(run: Path):
-    assert only(run, "sft.prompt_completion") == {
-        "id": "q1#0",
-        "meta": META,
-        "prompt": [said("user", PROMPT)],
-        "completion": [said("assistant", COMPLETION)],
-    }
-    assert only(run, "sft.prompt_completion", style="standard") == {
-        "id": "q1#0",
-        "meta": META,
-        "prompt": PROMPT,
-        "completion": COMPLETION,
-    }
+MESSAGES = {"messages": [said("user", PROMPT), said("assistant", COMPLETION)]}
+TURNS = [{"from": "human", "value": PROMPT}, {"from": "gpt", "value": COMPLETION}]
+SIDES = {"prompt": [said("user", PROMPT)], "completion": [said("assistant", COMPLETION)]}
+ALPACA = {"instruction": PROMPT, "input": "", "output": COMPLETION, "system": "", "history": []}
 
 
-@pytest.mark.parametrize("format", ["sft.messages", "sft.verl"])
-def test_messages(run: Path, format: str):
-    messages = [said("user", PROMPT), said("assistant", COMPLETION)]
-    assert only(run, format) == {"id": "q1#0", "meta": META, "messages": messages}
-
-
-def test_llamafactory_sft(run: Path):
-    assert only(run, "sft.sharegpt") == {
-        "id": "q1#0",
-        "meta": META,
-        "system": "",
-        "conversations": [{"from": "human", "value": PROMPT}, {"from": "gpt", "value": COMPLETION}],
-    }
-    assert only(run, "sft.alpaca") == {
-        "id": "q1#0",
-        "meta": META,
-        "instruction": PROMPT,
-        "input": "",
-        "output": COMPLETION,
-        "system": "",
-        "history": [],
-    }
+@pytest.mark.parametrize(
+    ("format", "style", "own"),
+    [
+        ("sft.prompt_completion", "conversational", SIDES),
+        ("sft.prompt_completion", "standard", {"prompt": PROMPT, "completion": COMPLETION}),
+        ("sft.messages", "conversational", MESSAGES),
+        ("sft.verl", "conversational", MESSAGES),
+        ("sft.sharegpt", "conversational", {"system": "", "conversations": TURNS}),
+        ("sft.alpaca", "conversational", ALPACA),
+    ],
+)
+def test_a_row_in_each_format(run: Path, format: str, style: str, own: dict[str, Any]):
+    assert only(run, format, style=style) == {"id": "q1#0", "meta": META, **own}
 
 
 def test_a_conversation(tmp_path: Path):

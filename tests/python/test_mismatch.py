@@ -126,14 +126,3 @@ def test_settings_of_runs_say_what_they_must_be(settings: dict[str, Any], said: 
     with pytest.raises(ValueError) as told:
         esp.expand(**given)
     assert str(told.value) == said
-
-
-def test_purposes_and_options_of_a_method_have_hints_only_where_they_are_near():
-    with pytest.raises(ValueError) as told:
-        esp.Method("decex", models={"rolout": model})
-    assert str(told.value) == "models: decex has no purpose 'rolout', did you mean 'rollout'?"
-    with pytest.raises(ValueError) as told:
-        esp.Method("decex", models={"weather": model})
-    assert str(told.value) == "models: decex has no purpose 'weather'"
-    with pytest.raises(ValueError, match="unknown format 'weather', allowed: hotpotqa"):
-        esp.read_questions("q.jsonl", format="weather")

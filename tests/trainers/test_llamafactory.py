@@ -60,17 +60,6 @@ def test_the_answers_alone_are_learned(run: Path, tmp_path: Path, tokenizer: str
         assert said(row["labels"]) == "".join(f"{turn}<|im_end|>\n" for turn in assistant_turns(source))
 
 
-@pytest.mark.parametrize("format", PAIRS)
-def test_both_sides_of_a_pair_are_learned(run: Path, tmp_path: Path, tokenizer: str, format: str):
-    file = exported(run, format, tokenizer)
-    rows = as_trained(file, tmp_path, cutoff_len=1 << 20)
-    assert len(rows) == file.rows > 0
-    for row, source in zip(rows, json_rows(file.path), strict=True):
-        for side in ("chosen", "rejected"):
-            text = source[side] if isinstance(source[side], str) else source[side]["value"]
-            assert said(row[f"{side}_labels"]) == f"{text}<|im_end|>\n"
-
-
 def as_qwen_says(turn: dict[str, str]) -> str:
     """A turn of the assistant in the template `qwen`."""
     if turn["from"] == "gpt":
@@ -93,13 +82,17 @@ def test_calls_are_learned_and_what_they_bring_is_not(run: Path, tmp_path: Path,
         assert all(json.dumps(tool, ensure_ascii=False) in text for tool in json.loads(source["tools"]))
 
 
-def test_pairs_with_calls_are_learned(run: Path, tmp_path: Path, tokenizer: str):
-    file = exported(run, "dpo.sharegpt_ranking", tokenizer, "tools")
-    rows = list(prepared(file.path, byte_tokenizer(), str(tmp_path), template="qwen", cutoff_len=1 << 20))
+@pytest.mark.parametrize(
+    ("format", "style"), [*((format, "conversational") for format in PAIRS), ("dpo.sharegpt_ranking", "tools")]
+)
+def test_both_sides_of_a_pair_are_learned(run: Path, tmp_path: Path, tokenizer: str, format: str, style: str):
+    file, template = exported(run, format, tokenizer, style), "qwen" if style == "tools" else "chatml"
+    rows = list(prepared(file.path, byte_tokenizer(), str(tmp_path), template=template, cutoff_len=1 << 20))
     assert len(rows) == file.rows > 0
     for row, source in zip(rows, json_rows(file.path), strict=True):
         for side in ("chosen", "rejected"):
-            assert said(row[f"{side}_labels"]) == as_qwen_says(source[side])
+            turn = source[side] if isinstance(source[side], dict) else {"from": "gpt", "value": source[side]}
+            assert said(row[f"{side}_labels"]) == as_qwen_says(turn)
 
 
 @pytest.mark.parametrize(("format", "method"), [*DIALOGUES, *((format, "decex") for format in PAIRS)])
