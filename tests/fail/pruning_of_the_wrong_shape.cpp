@@ -1,7 +1,8 @@
 // expect: PruningPolicy
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/layered.hpp>
-#include <espalier/toy/corridor.hpp>
+
+#include "../toy/corridor.hpp"
 
 #include <span>
 #include <vector>

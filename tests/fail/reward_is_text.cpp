@@ -1,7 +1,8 @@
 // expect: RewardFunction
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/rollout.hpp>
-#include <espalier/toy/corridor.hpp>
+
+#include "../toy/corridor.hpp"
 
 #include <string>
 

@@ -1,6 +1,7 @@
 // expect: SelectionPolicy
 #include <espalier/search/mcts.hpp>
-#include <espalier/toy/bandit.hpp>
+
+#include "../toy/bandit.hpp"
 
 struct Greedy {
 #ifdef FAIL

@@ -1,8 +1,8 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/beam.hpp>
-#include <espalier/toy/corridor.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
+#include "../toy/corridor.hpp"
 #include <doctest/doctest.h>
 #include <search/tree_text.hpp>
 

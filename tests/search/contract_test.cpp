@@ -5,8 +5,8 @@
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
-#include <espalier/toy/corridor.hpp>
 
+#include "../toy/corridor.hpp"
 #include <doctest/doctest.h>
 #include <search/executions.hpp>
 

@@ -1,7 +1,7 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/layered.hpp>
-#include <espalier/toy/corridor.hpp>
 
+#include "../toy/corridor.hpp"
 #include <doctest/doctest.h>
 #include <search/tree_text.hpp>
 

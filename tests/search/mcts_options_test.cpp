@@ -1,11 +1,11 @@
 // What each option of the tree search does, on problems small enough to say beforehand what must come out.
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
-#include <espalier/toy/bandit.hpp>
-#include <espalier/toy/corridor.hpp>
 #include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
+#include "../toy/bandit.hpp"
+#include "../toy/corridor.hpp"
 #include <doctest/doctest.h>
 #include <search/tree_text.hpp>
 

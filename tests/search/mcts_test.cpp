@@ -1,10 +1,10 @@
 #include <espalier/core/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
-#include <espalier/toy/bandit.hpp>
-#include <espalier/toy/corridor.hpp>
 #include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
+#include "../toy/bandit.hpp"
+#include "../toy/corridor.hpp"
 #include <doctest/doctest.h>
 #include <search/tree_text.hpp>
 

@@ -1,5 +1,3 @@
-#include <espalier/toy/bandit.hpp>
-#include <espalier/toy/corridor.hpp>
 #include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
@@ -13,8 +11,7 @@ using namespace espalier;
 using namespace espalier::detail;
 using namespace espalier::toy;
 
-static_assert(espalier::detail::PlainEnvironment<UniformTree> && espalier::detail::PlainEnvironment<Bandit> &&
-              espalier::detail::PlainEnvironment<Corridor> && espalier::detail::PlainEnvironment<TwoPlayers>);
+static_assert(espalier::detail::PlainEnvironment<UniformTree> && espalier::detail::PlainEnvironment<TwoPlayers>);
 
 namespace {
 
@@ -27,6 +24,7 @@ std::vector<typename Env::Action> actions(const Env& env, const typename Env::St
   for (const auto& proposal : proposals) found.push_back(proposal.action);
   return found;
 }
+
 }  // namespace
 
 TEST_CASE("the uniform tree's hashes and values") {
@@ -39,30 +37,6 @@ TEST_CASE("the uniform tree's hashes and values") {
   CHECK(actions(env, env.root(), 1, 3).empty());
   CHECK(env.kinds({1, 2}).empty());
   CHECK(env.kinds({1, 1}).size() == 1);
-}
-
-TEST_CASE("a bandit ends with the first pull") {
-  const Bandit env({0.25, 0.5});
-  CHECK(actions(env, env.root(), 5) == std::vector<std::uint32_t>{0, 1});
-  CHECK(actions(env, env.root(), 5, 1) == std::vector<std::uint32_t>{1});
-  CHECK(env.kinds(env.step(env.root(), 1)).empty());
-  CHECK(env.value(1) == 0.5);
-  CHECK(env.value(env.root()) == 0);
-  CHECK_THROWS_AS(Bandit({}), std::invalid_argument);
-}
-
-TEST_CASE("a corridor pays for what was walked, unless it was left") {
-  const Corridor env(4);
-  auto s = env.step(env.step(env.root(), Corridor::Action::walk), Corridor::Action::walk);
-  CHECK(env.value(s) == 0.5);
-  CHECK(!env.kinds(s).empty());
-  CHECK(env.value(env.step(s, Corridor::Action::leave)) == 0);
-  CHECK(env.kinds(env.step(s, Corridor::Action::leave)).empty());
-  s = {4, false};
-  CHECK(env.value(s) == 1);
-  CHECK(env.kinds(s).empty());
-  CHECK(actions(env, env.root(), 1) == std::vector<Corridor::Action>{Corridor::Action::walk});
-  CHECK(actions(env, env.root(), 3, 1) == std::vector<Corridor::Action>{Corridor::Action::leave});
 }
 
 TEST_CASE("a game of tic-tac-toe ends with a line or a full board") {

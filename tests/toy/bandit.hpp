@@ -20,7 +20,6 @@ class Bandit {
   using Action = std::uint32_t;
 
   explicit Bandit(std::vector<double> arms) : arms_(std::move(arms)) {
-    if (arms_.empty()) bad_option("arms", 0, "1 or more");
     for (Action a = 0; a < arms_.size(); ++a) pulls_.emplace_back(a, Kind(0), 1.0F / static_cast<float>(arms_.size()));
   }
   [[nodiscard]] static State root() { return none; }
