@@ -18,9 +18,8 @@ template <class = void>
 Baseline direct() {
   const std::string text =
       "Answer the question. Write nothing but the answer.\n" + words::brief + words::question + "\n### Answer\n";
-  return {.name = "direct",
-          .prompts = prompt_set({"direct", {}, {{"answer", "", ""}}}, {{{"answer", {"question"}, {"answer"}}, text}}),
-          .run = run_direct};
+  const Prompts prompts{{{"answer", {"question"}, {"answer"}}, text}};
+  return {"direct", prompt_set({"direct", {}, {{"answer", "", ""}}}, prompts), run_direct};
 }
 
 // Chain of thought (Wei et al. 2022): one call that thinks before a marker and answers after it.
@@ -110,15 +109,12 @@ Baseline iterative() {
       {{"combine", {"question", "history"}, {"answer"}},
        "Answer the question from the answers to its parts.\n" + words::brief + "Put it inside <answer></answer>.\n" +
            words::question + words::history + "\n### Answer\n"}};
-  return {.name = "iterative",
-          .prompts = prompt_set({"iterative",
-                                 {},
-                                 {{"queries", "", ""}, {"sub_answer", "", ""}, {"answer", "<answer>", "</answer>"}},
-                                 words::document,
-                                 {"queries", "information"}},
-                                prompts),
-          .run = run_iterative,
-          .defaults = {.rounds = 5, .documents = 3}};
+  Protocol marks{"iterative",
+                 {},
+                 {{"queries", "", ""}, {"sub_answer", "", ""}, {"answer", "<answer>", "</answer>"}},
+                 words::document,
+                 {"queries", "information"}};
+  return {"iterative", prompt_set(std::move(marks), prompts), run_iterative, {.rounds = 5, .documents = 3}};
 }
 
 }  // namespace espalier::method::baselines::detail
