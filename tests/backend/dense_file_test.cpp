@@ -76,31 +76,6 @@ TEST_CASE("the identity of a file is that of its vectors and metric") {
   CHECK(identity(rows) != identity(random_vectors(20, 5, 4)));
 }
 
-TEST_CASE("a file of vectors that is cut or changed anywhere is refused by name") {
-  const test::TemporaryFolder folder;
-  const std::string path = folder / "vectors";
-  const Vectors rows = random_vectors(40, 8, 5), queries = random_vectors(1, 8, 6);
-  write(path, rows);
-  const std::string good = test::read_bytes(path);
-  const auto read_all = [&] {
-    const DenseFile file(path);
-    std::size_t values = 0;
-    for (std::size_t i = 0; i < file.rows(); ++i) values += file.read(i, 1).size();
-    return DenseIndex(file).search(queries_of(queries))[0].size() + values;
-  };
-  CHECK(read_all() == 12 + 320);
-  for (std::size_t size = 0; size < good.size(); size += 97) {
-    test::write_bytes(path, good.substr(0, size));
-    CHECK_THROWS_WITH_AS((void)read_all(), doctest::Contains(path.c_str()), InputError);
-  }
-  for (std::size_t at = 4096; at < good.size(); at += 101) {
-    std::string bad = good;
-    bad[at] = static_cast<char>(bad[at] ^ 4);
-    test::write_bytes(path, bad);
-    CHECK_THROWS_WITH_AS((void)read_all(), doctest::Contains(path.c_str()), InputError);
-  }
-}
-
 TEST_CASE("rows that cannot be compared are not written") {
   const test::TemporaryFolder folder;
   DenseFile::Writer writer(folder / "vectors", 2);

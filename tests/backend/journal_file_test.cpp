@@ -118,21 +118,6 @@ TEST_CASE("records are copied to another journal as they are, as paid by another
   CHECK(store.find(key(5)) == records(6)[5].value);
 }
 
-TEST_CASE("a put that failed leaves nothing behind") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
-  {
-    SqliteStore store(file, "run");
-    store.put(records(1));
-    backend::detail::JournalFile(file).run("UPDATE record SET value = 'x'");
-    std::vector<Record> more = records(2);
-    std::swap(more[0], more[1]);
-    CHECK_THROWS_AS(store.put(more), StoreError);
-  }
-  CHECK(number(file, "SELECT count(*) FROM record") == 1);
-  CHECK(number(file, "SELECT count(*) FROM request") == 1);
-}
-
 TEST_CASE("a copy names the damaged record, and leaves nothing") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite", copy = folder / "copy";

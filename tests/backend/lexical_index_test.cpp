@@ -221,42 +221,6 @@ TEST_CASE("a build tells how far it is, and what that throws stops it without a 
 
 namespace {
 
-/// Opens an index and asks it for every word.
-void use(const std::string& path) {
-  const LexicalIndex index = LexicalIndex::open(path);
-  LexicalSearch search;
-  for (const char* word : {"alpha", "beta", "gamma", "none"}) search(index, {word}, 3);
-}
-
-}  // namespace
-
-TEST_CASE("an index file that is cut or changed at any byte is refused by name") {
-  const TemporaryFolder folder;
-  const std::string path = folder / "index";
-  Bm25::write_index(std::vector<Passage>{{"1", "", "alpha beta"}, {"2", "", "beta gamma gamma"}, {"3", "", ""}}, {},
-                    path);
-  use(path);
-  const std::string whole = read_bytes(path);
-  const auto refused = [&](const std::string& bytes) {
-    test::write_bytes(path, bytes);
-    try {
-      use(path);
-    } catch (const InputError& e) {
-      return std::string(e.what()).find(path) != std::string::npos;
-    }
-    return false;
-  };
-  for (std::size_t size = 0; size < whole.size(); size += size < 4000 ? 97 : 1) REQUIRE(refused(whole.substr(0, size)));
-  for (std::size_t i = 0; i < whole.size(); i += i < 4000 ? 7 : 1) {
-    std::string changed = whole;
-    changed[i] = static_cast<char>(changed[i] ^ (1 << (i % 8)));
-    CAPTURE(i);
-    REQUIRE(refused(changed));
-  }
-}
-
-namespace {
-
 /// Sections whose bytes were changed after they were written.
 struct Changed {
   std::map<std::string, std::string, std::less<>> sections;

@@ -77,24 +77,6 @@ TEST_CASE("a repeated id is refused, the first of several, and no file is left")
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("a damaged corpus file is refused and never read beyond its end") {
-  const TemporaryFolder folder;
-  const auto passages = numbered(9);
-  (void)written(folder / "c", passages);
-  const std::string bytes = test::read_bytes(folder / "c");
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::string copy = bytes;
-    copy[i] = static_cast<char>(copy[i] ^ 0x40);
-    test::write_bytes(folder / "d", copy);
-    CHECK_THROWS_AS(
-        [&] {
-          const MappedCorpus corpus(folder / "d");
-          for (std::size_t p = 0; p < corpus.size(); ++p) (void)corpus[p];
-        }(),
-        InputError);
-  }
-}
-
 TEST_CASE("places that lie outside the texts are refused though every checksum is right") {
   const TemporaryFolder folder;
   const auto file = [&](std::vector<backend::MappedCorpus::Place> places) {

@@ -311,24 +311,6 @@ TEST_CASE("a full disk is an error that names the file, loses nothing and is sur
   CHECK(written >= 2);
 }
 
-TEST_CASE("a store whose writes failed goes on when they work again") {
-  const TemporaryFolder folder;
-  SqliteStore store(folder / "journal.sqlite");
-  struct rlimit old{};
-  getrlimit(RLIMIT_FSIZE, &old);
-  const auto ignored = std::signal(SIGXFSZ, SIG_IGN);
-  struct rlimit small = old;
-  small.rlim_cur = 64 * 1024;  // the log cannot grow: a real failing write
-  setrlimit(RLIMIT_FSIZE, &small);
-  const std::string message = message_of([&] { store.put(texts(0, 200)); });
-  setrlimit(RLIMIT_FSIZE, &old);
-  std::signal(SIGXFSZ, ignored);
-  CHECK(contains(message, folder / "journal.sqlite"));
-  CHECK_FALSE(store.find(key(0)).has_value());
-  CHECK(store.put(texts(0, 200)).size() == 200);
-  CHECK(store.find(key(199)) == text(199));
-}
-
 TEST_CASE("a torn end of the log is dropped: a prefix of the transactions survives") {
   const TemporaryFolder folder;
   const std::string file = folder / "journal.sqlite";
@@ -354,20 +336,6 @@ TEST_CASE("a torn end of the log is dropped: a prefix of the transactions surviv
     CHECK(torn.find(key(59)) == text(59));
   }
   CHECK(last == 0);
-}
-
-TEST_CASE("a damaged end of the log is dropped too") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
-  SqliteStore store(file);
-  for (std::uint64_t i = 0; i < 20; ++i) store.put({record(i, text(i))});
-  std::string log = test::read_bytes(file + "-wal");
-  for (std::size_t i = log.size() - 3000; i < log.size() - 2900; ++i) log[i] = '\x55';
-  test::write_bytes(folder / "copy", test::read_bytes(file));
-  test::write_bytes(folder / "copy-wal", log);
-  SqliteStore torn(folder / "copy");
-  CHECK(torn.find(key(18)) == text(18));
-  CHECK_FALSE(torn.find(key(19)).has_value());
 }
 
 TEST_CASE("two processes write one journal at once: no error, one value a key, the same for both") {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <espalier/backend/dense.hpp>
 #include <espalier/backend/detail/index/held_bytes.hpp>
 #include <espalier/backend/detail/index/parallel.hpp>
 #include <espalier/backend/index/vectors.hpp>
@@ -8,7 +7,6 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
-#include <faiss/IndexFlat.h>
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/impl/FaissException.h>
@@ -22,7 +20,6 @@
 #include <filesystem>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <typeinfo>
@@ -48,8 +45,8 @@ class FaissOnOneThread {
 }  // namespace detail
 
 /// Any faiss index, where row i is passage i. A result depends only on its query. faiss alone does not guarantee this,
-/// because it computes large and small batches by different routines with different rounding. So DenseIndex searches
-/// flat indexes. faiss searches graphs and scalar codes in batches, and every other kind of index one query at a time.
+/// because it computes large and small batches by different routines with different rounding. So only graphs and scalar
+/// codes are searched in batches, and every other kind of index one query at a time.
 class FaissIndex {
  public:
   /// Reads an index file. It is mapped, page by page when needed, where faiss can do that: IVF. `threads` change no
@@ -63,16 +60,13 @@ class FaissIndex {
     } catch (const std::exception& error) {
       throw InputError(file, 0, "", std::string("faiss cannot read it: ") + error.what());
     }
-    try {
-      loaded.prepare();
-    } catch (const std::invalid_argument& error) {
-      throw InputError(file, 0, "", error.what());
-    }
+    const faiss::Index& index = *loaded.index_;
+    const auto is = [&index](const auto&... types) { return ((typeid(index) == types) || ...); };
+    loaded.batched_ = is(typeid(faiss::IndexHNSWFlat), typeid(faiss::IndexHNSWSQ), typeid(faiss::IndexScalarQuantizer));
     return loaded;
   }
 
   [[nodiscard]] std::vector<std::vector<Hit>> search(std::span<const VectorQuery> queries) const {
-    if (!index_) return exact_->search(queries);
     std::vector<std::vector<Hit>> results(queries.size());
     const std::size_t share = std::max<std::size_t>(1, (queries.size() + threads_ - 1) / threads_);
     const std::size_t shares = (queries.size() + share - 1) / share;
@@ -88,10 +82,8 @@ class FaissIndex {
     return results;
   }
 
-  [[nodiscard]] std::size_t rows() const { return index_ ? static_cast<std::size_t>(index_->ntotal) : exact_->rows(); }
-  [[nodiscard]] std::size_t dimension() const {
-    return index_ ? static_cast<std::size_t>(index_->d) : exact_->dimension();
-  }
+  [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(index_->ntotal); }
+  [[nodiscard]] std::size_t dimension() const { return static_cast<std::size_t>(index_->d); }
   /// Identity of the file, which is read as a whole.
   [[nodiscard]] Hash fingerprint() const {
     constexpr std::uint64_t own_settings = 0;  // 0.2.0 had two options of the search here
@@ -102,29 +94,6 @@ class FaissIndex {
   using Row = std::int64_t;
 
   FaissIndex(std::string file, std::size_t threads) : threads_(threads), file_(std::move(file)) {}
-
-  /// Finds how the index can be searched.
-  void prepare() {
-    if (auto exact = exact_of(*index_)) {
-      exact_ = std::move(exact);
-      index_.reset();
-      return;
-    }
-    const auto is = [this](const auto&... types) { return ((typeid(*index_) == types) || ...); };
-    batched_ = is(typeid(faiss::IndexHNSWFlat), typeid(faiss::IndexHNSWSQ), typeid(faiss::IndexScalarQuantizer));
-  }
-  /// The same exact search as that of a flat index. Null for any other index.
-  [[nodiscard]] std::shared_ptr<const DenseIndex> exact_of(const faiss::Index& index) const {
-    const auto* flat = dynamic_cast<const faiss::IndexFlat*>(&index);
-    const bool l2 = index.metric_type == faiss::METRIC_L2;
-    if (!flat || (!l2 && index.metric_type != faiss::METRIC_INNER_PRODUCT)) return nullptr;
-    const auto dimension = static_cast<std::size_t>(flat->d);
-    Vectors vectors(
-        std::vector<float>(flat->get_xb(), flat->get_xb() + static_cast<std::size_t>(flat->ntotal) * dimension),
-        dimension);
-    return std::make_shared<const DenseIndex>(vectors,
-                                              DenseIndex::Options{l2 ? Metric::l2 : Metric::inner_product, threads_});
-  }
 
   /// Searches queries that have the same k.
   void search_together(std::span<const VectorQuery> queries, std::vector<Hit>* results) const {
@@ -162,8 +131,7 @@ class FaissIndex {
   }
 
   std::size_t threads_;
-  std::unique_ptr<faiss::Index> index_;      ///< null if `exact_` does everything
-  std::shared_ptr<const DenseIndex> exact_;  ///< over a flat index's rows
+  std::unique_ptr<faiss::Index> index_;
   bool batched_ = false;
   std::string file_;
 };

@@ -8,8 +8,9 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/passage.hpp>
 
+#include <curl/curl.h>
+
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -215,14 +216,9 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
       throw BackendError(std::to_string(results) + " results for " + std::to_string(queries) + " queries");
   }
   static std::string percent_encoded(const std::string& text) {
-    constexpr const char* digits = "0123456789ABCDEF";
-    std::string encoded;
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (std::isalnum(byte) && byte < 0x80) encoded += c;
-      else encoded.append(1, '%').append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-    }
-    return encoded;
+    const std::unique_ptr<char, void (*)(void*)> encoded(
+        curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size())), &curl_free);
+    return encoded ? encoded.get() : "";
   }
 
   HttpRetrieverOptions options_;

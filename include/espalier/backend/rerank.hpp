@@ -42,16 +42,12 @@ class Reranked final : public Service<Query, Passages> {
   }
   std::vector<Reply<Passages>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Passages>> replies;
-    const bool nothing_to_rerank =
-        std::none_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
-    for (auto& reply : retriever_->poll(nothing_to_rerank ? wait : std::chrono::milliseconds(0))) found(reply, replies);
-    const bool all_reranking =
-        std::all_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
-    const auto patience = !replies.empty() ? std::chrono::milliseconds(0)
-                          : all_reranking  ? wait
-                                           : std::min(wait, std::chrono::milliseconds(20));
-    if (!open_.empty())
-      for (auto& reply : reranker_->poll(patience)) scored(reply, replies);
+    const bool reranking =
+        std::any_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
+    for (auto& reply : retriever_->poll(reranking ? std::chrono::milliseconds(0) : wait)) found(reply, replies);
+    if (open_.empty()) return replies;
+    const auto patience = std::min(wait, std::chrono::milliseconds(reranking && replies.empty() ? 20 : 0));
+    for (auto& reply : reranker_->poll(patience)) scored(reply, replies);
     return replies;
   }
   [[nodiscard]] bool batch() const override { return retriever_->batch() && reranker_->batch(); }

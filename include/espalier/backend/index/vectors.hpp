@@ -80,25 +80,25 @@ concept VectorIndex = requires(const I& index, std::span<const VectorQuery> quer
 
 namespace detail {
 
-/// The inner product in double precision. Products of floats are exact in double, and the order of the sums is fixed.
-/// So every compiler gives the same bits, with or without fused multiplication.
-inline double exact_dot(const float* a, const float* b, std::size_t n) {
+/// term(0) + ... + term(n - 1) with a fixed order of sums, so that every compiler gives the same bits.
+template <class Term>
+double sum_of(std::size_t n, const Term& term) {
   double lanes[8] = {};
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8)
-    for (std::size_t j = 0; j < 8; ++j) lanes[j] += double(a[i + j]) * double(b[i + j]);
-  for (std::size_t j = 0; j < n % 8; ++j) lanes[j] += double(a[i + j]) * double(b[i + j]);
+    for (std::size_t j = 0; j < 8; ++j) lanes[j] += term(i + j);
+  for (std::size_t j = 0; j < n % 8; ++j) lanes[j] += term(i + j);
   return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
 }
 
-/// The squared distance in double precision, with a fixed order of sums.
+/// The inner product. Products of floats are exact in double, with or without fused multiplication.
+inline double exact_dot(const float* a, const float* b, std::size_t n) {
+  return sum_of(n, [a, b](std::size_t i) { return double(a[i]) * double(b[i]); });
+}
+
+/// The squared distance.
 inline double exact_square_distance(const float* a, const float* b, std::size_t n) {
-  double lanes[8] = {};
-  for (std::size_t i = 0; i < n; ++i) {
-    const double apart = double(a[i]) - double(b[i]);
-    lanes[i % 8] += apart * apart;
-  }
-  return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5])) + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+  return sum_of(n, [a, b](std::size_t i) { return (double(a[i]) - double(b[i])) * (double(a[i]) - double(b[i])); });
 }
 
 inline double length_of(std::span<const float> vector) {

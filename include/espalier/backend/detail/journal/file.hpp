@@ -49,17 +49,11 @@ class JournalFile {
   };
   using Statement = std::unique_ptr<sqlite3_stmt, Close>;
 
-  /// Resets a statement at the end of its use, so that it holds no lock and no snapshot.
-  class Reset {
-   public:
-    explicit Reset(sqlite3_stmt* statement) : statement_(statement) {}
-    Reset(const Reset&) = delete;
-    Reset& operator=(const Reset&) = delete;
-    ~Reset() { sqlite3_reset(statement_); }
-
-   private:
-    sqlite3_stmt* statement_;
+  struct ToStart {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_reset(statement); }
   };
+  /// Resets a statement at the end of its use, so that it holds no lock and no snapshot.
+  using Reset = std::unique_ptr<sqlite3_stmt, ToStart>;
 
   /// Takes the write lock. Rolls back unless committed.
   class Transaction {
