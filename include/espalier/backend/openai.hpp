@@ -13,11 +13,13 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/prompt.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 

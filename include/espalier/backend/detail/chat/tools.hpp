@@ -3,6 +3,7 @@
 #include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/prompt.hpp>
+#include <espalier/core/protocol.hpp>
 
 #include <cstdint>
 #include <map>
