@@ -4,8 +4,8 @@
 #include <espalier/output/chain.hpp>
 #include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
+#include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
-#include <espalier/search/policy_loop.hpp>
 
 #include <fstream>
 #include <iostream>

@@ -12,7 +12,7 @@ import sys
 import unicodedata
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-ALNUM, SPACE, CASED, IGNORABLE, DECIMAL, MARK, FIGURE = 1, 2, 4, 8, 16, 32, 64
+ALNUM, MARK, CASED, IGNORABLE, FIGURE, SPACE, DECIMAL = 1, 2, 4, 8, 16, 32, 64  # the common ones fit one digit
 POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
 

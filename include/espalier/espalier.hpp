@@ -45,7 +45,6 @@
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts.hpp>
-#include <espalier/search/policy_loop.hpp>
 #include <espalier/search/rollout.hpp>
 #include <espalier/search/trajectories.hpp>
 #include <espalier/version.hpp>

@@ -5,4 +5,3 @@
 #include <espalier/fmt/ledger.hpp>
 #include <espalier/fmt/one_line.hpp>
 #include <espalier/fmt/tree.hpp>
-#include <espalier/fmt/value.hpp>

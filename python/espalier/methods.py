@@ -77,7 +77,7 @@ class DecoupleRagOptions(Options, total=False):
     B2: int | None
     keep2: int | None
     oversample: int | None
-    diversity: Literal["none", "charset", "token_jaccard"] | None
+    diversity: Literal["none", "charset"] | None
     values: Literal["judge", "server", "head", "none"] | None
     rank_plans: Literal["value", "random"] | None
     rank_searches: Literal["value", "random"] | None

@@ -29,8 +29,8 @@ std::map<Ticket, Outcome<Completion>> answers(PromptService<F>& service, std::si
   return found;
 }
 template <class F>
-PromptService<F> service_of(F f, std::uint32_t attempts = 3) {
-  return PromptService<F>(std::move(f), {.attempts = attempts, .delay = std::chrono::milliseconds(1)});
+PromptService<F> service_of(F f) {
+  return PromptService<F>(std::move(f));
 }
 std::string error_of(const Outcome<Completion>& outcome) {
   try {
@@ -109,15 +109,6 @@ TEST_CASE("a transport error thrown by the function is every item's, and all are
   CHECK(calls >= 3);
 }
 
-TEST_CASE("with one attempt nothing is asked again") {
-  int calls = 0;
-  auto service =
-      service_of([&](std::span<const Prompt>) -> std::vector<Completion> { ++calls, throw BackendError("reset"); }, 1);
-  service.submit(1, Prompt("a"));
-  CHECK(error_of(answers(service, 1).at(1)) == "reset");
-  CHECK(calls == 1);
-}
-
 TEST_CASE("a request that waits for another attempt can be cancelled") {
   int calls = 0;
   auto service =
@@ -158,14 +149,6 @@ TEST_CASE("a scheduler waits for the attempts of a model while other trees go on
   std::vector<Task<std::string>> tasks;
   for (const char* text : {"a", "shaky", "b"}) tasks.push_back(say(model, text));
   CHECK(scheduler.run(std::move(tasks)) == std::vector<std::string>{"a", "shaky", "b"});
-}
-
-TEST_CASE("bad options name themselves") {
-  const auto f = [](std::span<const Prompt> prompts) { return std::vector<Completion>(prompts.size()); };
-  using S = PromptService<decltype(f)>;
-  CHECK_THROWS_WITH_AS(S(f, {.attempts = 0}), "option 'attempts' is 0, allowed: 1 or more", std::invalid_argument);
-  CHECK_THROWS_WITH_AS(S(f, {.delay = std::chrono::milliseconds(-1)}),
-                       "option 'delay' is -1, allowed: 0 or more milliseconds", std::invalid_argument);
 }
 
 }  // namespace batch_service_test

@@ -23,8 +23,7 @@ TEST_CASE(
     return p.sample() == 1 ? "good" : "<bad>";
   });
   Bench bench(model);
-  const auto drawn = bench.scheduler.run(
-      bench.sampler.draw("sub_query", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
+  const auto drawn = bench.draw("sub_query", 2);
   REQUIRE(drawn.size() == 2);
   CHECK_FALSE(drawn[0].reply);
   CHECK(drawn[0].raw.str() == "<bad>");
@@ -38,8 +37,7 @@ TEST_CASE("a greedy reply that cannot be read is not drawn again, because it wou
   Scripted model;
   model.on("sub_query", [&](const Prompt&) { return ++calls, "<bad>"; });
   Bench bench(model, {.sampling = {.temperature = 0}});
-  const auto drawn = bench.scheduler.run(
-      bench.sampler.draw("sub_query", {{"question", rag::render_text("Who?")}}, 3, bench.context()));
+  const auto drawn = bench.draw("sub_query", 3);
   CHECK(drawn.size() == 3);
   CHECK(calls == 1);                             // three equal requests share one answer
   CHECK(bench.ledger.total().completions == 3);  // and the tree counts all three
@@ -63,8 +61,7 @@ TEST_CASE("each purpose has its own sampling, stop strings and, if wanted, model
     return std::vector<std::string>(prompts.size(), "<answer>other</answer>");
   }));
   for (const char* purpose : {"own_answer", "rollout", "forced_answer"}) {
-    const auto drawn = bench.scheduler.run(bench.sampler.draw(
-        purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 1, bench.context()));
+    const auto drawn = bench.draw(purpose, 1);
     CHECK(drawn.front().reply);
   }
   CHECK(seen == std::set<std::string>{"own_answer T=0.2 stops=1", "rollout T=0.7 stops=2"});
@@ -101,8 +98,7 @@ TEST_CASE("the ledger counts every completion by purpose, those that could not b
   Scripted model;
   model.on("own_answer", [](const Prompt& p) { return p.sample() == 0 ? "no tag" : "<answer>x</answer>"; });
   Bench bench(model, {.sampling = {.temperature = 1}, .resample = 5});
-  const auto drawn =
-      bench.scheduler.run(bench.sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, bench.context()));
+  const auto drawn = bench.draw("own_answer", 3);
   CHECK(drawn[0].reply);
   const Ledger::Costs& costs = bench.ledger.by_purpose().at("own_answer");  // three, and one again; each 10 + 2 tokens
   CHECK(costs.completions == 4);
@@ -114,10 +110,9 @@ TEST_CASE("the ledger counts every completion by purpose, those that could not b
 TEST_CASE(
     "the ledger keeps how the first completion begins that could not be read, and counts apart those that max_tokens "
     "cut") {
-  Scheduler scheduler;
   std::vector<std::string> said{"first", "<answer>x</answer>", "cut", "again", ""};
   std::size_t next = 0;
-  const ModelPort port = scheduler.model([&](std::span<const Prompt> prompts) {
+  const auto model = [&](std::span<const Prompt> prompts) {
     std::vector<Completion> replies;
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       replies.emplace_back(said.at(next++));
@@ -125,25 +120,19 @@ TEST_CASE(
         replies.back().finish = Completion::Finish::length;
     }
     return replies;
-  });
-  const rag::Sampler sampler(port, method::decex_prompts(),
-                             {.sampling = {.temperature = 1, .max_tokens = 9}, .resample = 1});
-  Ledger ledger;
-  (void)scheduler.run(
-      sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, Context(Seed(1), 0, &ledger)));
-  const Ledger::Costs& costs = ledger.by_purpose().at("own_answer");
+  };
+  Bench bench(model, {.sampling = {.temperature = 1, .max_tokens = 9}, .resample = 1});
+  (void)bench.draw("own_answer", 3);
+  const Ledger::Costs& costs = bench.ledger.by_purpose().at("own_answer");
   CHECK(costs.completions == 5);  // three, and the two that could not be read once more
   CHECK(costs.unread == 4);
   CHECK(costs.cut == 2);
-  CHECK(ledger.first_unread().at("own_answer") == Ledger::Unread("first", 0, Seed(), 0));
+  CHECK(bench.ledger.first_unread().at("own_answer") == Ledger::Unread("first", 0, Seed(), 0));
   said = {"cut", "cut"}, next = 0;
-  (void)scheduler.run(
-      sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 1, Context(Seed(1), 3, &ledger)));
-  CHECK(ledger.first_unread().at("own_answer").text == "first");
-  (void)scheduler.run(sampler.draw("forced_answer",
-                                   {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 0,
-                                   Context(Seed(1), 3, &ledger)));
-  CHECK(ledger.first_unread().size() == 1);
+  (void)bench.draw("own_answer", 1, 3);
+  CHECK(bench.ledger.first_unread().at("own_answer").text == "first");
+  (void)bench.draw("forced_answer", 0, 3);
+  CHECK(bench.ledger.first_unread().size() == 1);
 }
 
 TEST_CASE("stop strings are the closing marks that a purpose returns, unless one has its own") {
@@ -154,9 +143,7 @@ TEST_CASE("stop strings are the closing marks that a purpose returns, unless one
   rag::Sampler::Options options{.sampling = {.temperature = 1}, .resample = 0};
   options.by_purpose["forced_answer"].stop = {"###"};
   Bench bench(model, options);
-  for (const char* purpose : {"termination", "forced_answer", "sub_query"})
-    (void)bench.scheduler.run(bench.sampler.draw(
-        purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 1, bench.context()));
+  for (const char* purpose : {"termination", "forced_answer", "sub_query"}) (void)bench.draw(purpose, 1);
   CHECK(stops.at("termination") == std::vector<std::string>{"</answer>", "</question>"});
   CHECK(stops.at("forced_answer") == std::vector<std::string>{"###"});
   CHECK(stops.at("sub_query").empty());
@@ -172,9 +159,7 @@ TEST_CASE("with tools a prompt says which to call, and stops at no mark; purpose
   };
   model.on("termination", note).on("sub_query", note);
   Bench bench(model, {.sampling = {.temperature = 1}, .resample = 0, .tools = true});
-  for (const char* purpose : {"termination", "sub_query"})
-    (void)bench.scheduler.run(bench.sampler.draw(
-        purpose, {{"question", rag::render_text("q")}, {"history", rag::render_text("h")}}, 1, bench.context()));
+  for (const char* purpose : {"termination", "sub_query"}) (void)bench.draw(purpose, 1);
   CHECK(asked.at("termination")
             .ends_with("\nWrite no marks. In place of <answer> </answer> call the tool answer, in place of <question> "
                        "</question> call the tool question.\n"));
@@ -194,8 +179,7 @@ TEST_CASE("a repair shows the model its reply and names the marks; only what it 
     return p.sample() % 4 == 1 ? "<answer> x </answer>" : "still none";
   });
   Bench bench(model, {.sampling = {.temperature = 1}, .resample = 1, .repair = true});
-  const auto drawn = bench.scheduler.run(bench.sampler.draw(
-      "rollout", {{"question", rag::render_text("Who?")}, {"history", rag::render_text("h")}}, 3, bench.context()));
+  const auto drawn = bench.draw("rollout", 3);
   CHECK(drawn[0].reply->content == "a");
   CHECK(drawn[1].reply->content == "x");  // mended, so it is not drawn again
   CHECK(drawn[1].raw.str() == "<answer> x </answer>");
@@ -242,8 +226,7 @@ TEST_CASE("with tools a repair names the tools that a reply may call, and no mar
     return "<answer> x </answer>";  // as a call is read
   });
   Bench bench(model, {.sampling = {.temperature = 1}, .repair = true, .tools = true});
-  const auto drawn = bench.scheduler.run(bench.sampler.draw(
-      "rollout", {{"question", rag::render_text("Who?")}, {"history", rag::render_text("h")}}, 1, bench.context()));
+  const auto drawn = bench.draw("rollout", 1);
   CHECK(drawn[0].reply->content == "x");
   CHECK(repair ==
         "Your reply had no call of search or answer that could be read. Write again: one query in a call of the tool "
@@ -259,8 +242,7 @@ TEST_CASE("a greedy reply is repaired, because the repair is another request, an
     return texts.size() == 1 ? " \n" : "good";
   });
   Bench bench(model, {.sampling = {.temperature = 0}, .repair = true});
-  const auto drawn = bench.scheduler.run(
-      bench.sampler.draw("sub_query", {{"question", rag::render_text("Who?")}}, 1, bench.context()));
+  const auto drawn = bench.draw("sub_query", 1);
   CHECK(drawn.front().reply->content == "good");
   REQUIRE(texts.size() == 2);
   CHECK(texts[1] == texts[0] + "\nYour reply could not be read. Write again: one line, without any tags.");
@@ -313,71 +295,61 @@ TEST_CASE("the line of a repair names what each role wants, in every form of mar
 }
 
 TEST_CASE("a prompt that the model has no room for is a reply that cannot be read, and is not asked again") {
-  Scheduler scheduler;
-  const ModelPort port = scheduler.model([](std::span<const Prompt> prompts) {
+  const auto model = [](std::span<const Prompt> prompts) {
     std::vector<Completion> replies(prompts.size(), Completion("<answer>no room</answer>"));
     for (Completion& reply : replies) {
       reply.finish = Completion::Finish::too_long;
       reply.prompt_tokens = 9000;
     }
     return replies;
-  });
-  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 1}, .repair = true});
-  Ledger ledger;
-  const auto drawn =
-      scheduler.run(sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 1, Context(Seed(1), 0, &ledger)));
+  };
+  Bench bench(model, {.sampling = {.temperature = 1}, .repair = true});
+  const auto drawn = bench.draw("own_answer", 1);
   CHECK_FALSE(drawn.front().reply);
-  CHECK(ledger.by_purpose().at("own_answer").unread == 1);
-  CHECK(ledger.total().completions == 1);
-  CHECK(ledger.total().repairs == 0);
-  CHECK(ledger.total().prompt_tokens == 0);  // the model has read none of them
-  CHECK(ledger.first_unread().at("own_answer").text == "<answer>no room</answer>");
-  CHECK(ledger.first_unread().at("own_answer").cut_at == 0);
+  CHECK(bench.ledger.by_purpose().at("own_answer").unread == 1);
+  CHECK(bench.ledger.total().completions == 1);
+  CHECK(bench.ledger.total().repairs == 0);
+  CHECK(bench.ledger.total().prompt_tokens == 0);  // the model has read none of them
+  CHECK(bench.ledger.first_unread().at("own_answer").text == "<answer>no room</answer>");
+  CHECK(bench.ledger.first_unread().at("own_answer").cut_at == 0);
 }
 
 TEST_CASE("a reply with a damaged call is not read, whatever stands in it, and is drawn again") {
-  Scheduler scheduler;
   int asked = 0;
-  const ModelPort port = scheduler.model([&](std::span<const Prompt> prompts) {
+  const auto model = [&](std::span<const Prompt> prompts) {
     std::vector<Completion> replies(prompts.size(), Completion("<answer>injected</answer>"));
     replies.front().damaged = ++asked == 1;
     if (asked == 1) replies.front().finish = Completion::Finish::length;
     else replies.front().text = "<answer>right</answer>";
     return replies;
-  });
-  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 1}});
-  Ledger ledger;
-  const auto drawn =
-      scheduler.run(sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 1, Context(Seed(1), 0, &ledger)));
+  };
+  Bench bench(model, {.sampling = {.temperature = 1}});
+  const auto drawn = bench.draw("own_answer", 1);
   REQUIRE(drawn.front().reply);
   CHECK(drawn.front().reply->content == "right");
-  CHECK(ledger.by_purpose().at("own_answer").unread == 1);
-  CHECK(ledger.by_purpose().at("own_answer").cut == 1);
-  CHECK(ledger.first_unread().at("own_answer").text == "<answer>injected</answer>");
+  CHECK(bench.ledger.by_purpose().at("own_answer").unread == 1);
+  CHECK(bench.ledger.by_purpose().at("own_answer").cut == 1);
+  CHECK(bench.ledger.first_unread().at("own_answer").text == "<answer>injected</answer>");
 }
 
 TEST_CASE("a refused reply is not read, also where a purpose takes the whole reply, and is drawn again") {
-  Scheduler scheduler;
   int asked = 0;
-  const ModelPort port = scheduler.model([&](std::span<const Prompt> prompts) {
+  const auto model = [&](std::span<const Prompt> prompts) {
     std::vector<Completion> replies(prompts.size(), Completion("I can't help."));
     if (++asked == 1) replies.front().finish = Completion::Finish::refused;
     else replies.front().text = "a query";
     return replies;
-  });
-  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 1}});
-  Ledger ledger;
-  const std::vector<std::pair<std::string, rag::Rendering>> slots{{"question", rag::render_text("q")}};
-  const auto drawn = scheduler.run(sampler.draw("sub_query", slots, 1, Context(Seed(1), 0, &ledger)));
+  };
+  Bench bench(model, {.sampling = {.temperature = 1}});
+  const auto drawn = bench.draw("sub_query", 1);
   REQUIRE(drawn.front().reply);
   CHECK(drawn.front().reply->content == "a query");
-  CHECK(ledger.by_purpose().at("sub_query").unread == 1);
-  CHECK(ledger.first_unread().at("sub_query").text == "I can't help.");
+  CHECK(bench.ledger.by_purpose().at("sub_query").unread == 1);
+  CHECK(bench.ledger.first_unread().at("sub_query").text == "I can't help.");
 }
 
 TEST_CASE("replies that max_tokens cut are counted, read or not") {
-  Scheduler scheduler;
-  const ModelPort port = scheduler.model([](std::span<const Prompt> prompts) {
+  const auto model = [](std::span<const Prompt> prompts) {
     std::vector<Completion> replies;
     for (const Prompt& prompt : prompts) {
       replies.emplace_back(prompt.sample() == 0   ? "<answer>x</answer> and"
@@ -386,12 +358,10 @@ TEST_CASE("replies that max_tokens cut are counted, read or not") {
       if (prompt.sample() < 2) replies.back().finish = Completion::Finish::length;
     }
     return replies;
-  });
-  const rag::Sampler sampler(port, method::decex_prompts(), {.sampling = {.temperature = 1}, .resample = 0});
-  Ledger ledger;
-  (void)scheduler.run(
-      sampler.draw("own_answer", {{"question", rag::render_text("q")}}, 3, Context(Seed(1), 0, &ledger)));
-  const Ledger::Costs& costs = ledger.by_purpose().at("own_answer");
+  };
+  Bench bench(model, {.sampling = {.temperature = 1}, .resample = 0});
+  (void)bench.draw("own_answer", 3);
+  const Ledger::Costs& costs = bench.ledger.by_purpose().at("own_answer");
   CHECK(costs.completions == 3);
   CHECK(costs.cut == 1);
   CHECK(costs.cut_read == 1);
@@ -406,8 +376,7 @@ TEST_CASE("a constrained purpose is asked under its grammar, the others are not"
   rag::Sampler::Options options{.sampling = {.temperature = 0.7, .max_tokens = 100}};
   options.constrain = {{"own_answer", rag::Sampler::Constrain::on}, {"rollout", rag::Sampler::Constrain::off}};
   Bench bench(model, options);
-  for (const char* purpose : {"own_answer", "rollout"})
-    bench.scheduler.run(bench.sampler.draw(purpose, {{"question", rag::render_text("Who?")}}, 1, bench.context()));
+  for (const char* purpose : {"own_answer", "rollout"}) bench.draw(purpose, 1);
   const auto protocol = method::detail::decex_protocol();
   CHECK(grammars["own_answer"] == Grammar(*protocol, *protocol->purpose("own_answer"), 100).gbnf());
   CHECK(grammars["rollout"] == "");
@@ -425,8 +394,7 @@ TEST_CASE("a draft that cannot be read is shown to the model, which gives its re
   rag::Sampler::Options options{.sampling = {.temperature = 0.7}};
   options.constrain = {{"own_answer", rag::Sampler::Constrain::draft}};
   Bench bench(model, options);
-  const auto drawn = bench.scheduler.run(
-      bench.sampler.draw("own_answer", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
+  const auto drawn = bench.draw("own_answer", 2);
   CHECK(drawn[0].reply->content == "at once");
   CHECK(drawn[1].reply->content == "Paris");
   CHECK(bench.ledger["own_answer"].completions == 3);
@@ -451,7 +419,7 @@ TEST_CASE("whole replies that break their grammar are counted: the server ignore
   rag::Sampler::Options options{.sampling = {.temperature = 0}};
   options.constrain = {{"own_answer", rag::Sampler::Constrain::on}};
   Bench bench(model, options);
-  bench.scheduler.run(bench.sampler.draw("own_answer", {{"question", rag::render_text("Who?")}}, 2, bench.context()));
+  bench.draw("own_answer", 2);
   CHECK(bench.ledger.execution.ungoverned == std::map<std::string, std::uint64_t>{{"own_answer", 2}});
 }
 

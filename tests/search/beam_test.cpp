@@ -1,4 +1,3 @@
-#include <espalier/core/scheduler.hpp>
 #include <espalier/search/beam.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
@@ -41,8 +40,7 @@ struct Best {
 Best best_of(std::uint32_t beam) {
   SumTree env({.branching = 3, .depth = 8});
   Beam search({.beam = beam, .width = 3, .max_depth = 8}, &score);
-  Scheduler scheduler;
-  const auto tree = scheduler.run(search(env, env.root(), Seed(1)));
+  const auto tree = testing::complete(search(env, env.root(), Seed(1)));
   CHECK(testing::broken_rule(tree) == "");
   Best best;
   for (NodeId id = 0; id < tree.size(); ++id) {
@@ -68,8 +66,7 @@ TEST_CASE("beam search finds the known sums on the uniform tree") {
 TEST_CASE("a beam as wide as the tree visits all of it") {
   SumTree env({.branching = 3, .depth = 4});
   Beam search({.beam = 100, .width = 3, .max_depth = 9}, &score);
-  Scheduler scheduler;
-  CHECK(scheduler.run(search(env, env.root(), Seed(1))).size() == 1 + 3 + 9 + 27 + 81);
+  CHECK(testing::complete(search(env, env.root(), Seed(1))).size() == 1 + 3 + 9 + 27 + 81);
 }
 
 TEST_CASE("a beam of one on the corridor leaves the tree that is written here") {
@@ -77,8 +74,7 @@ TEST_CASE("a beam of one on the corridor leaves the tree that is written here") 
   toy::Corridor env(2);
   Beam search({.beam = 1, .width = 2, .max_depth = 5},
               [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); });
-  Scheduler scheduler;
-  const auto tree = scheduler.run(search(env, env.root(), Seed(3)));
+  const auto tree = testing::complete(search(env, env.root(), Seed(3)));
   REQUIRE(tree.size() == 5);
   const auto expect = [&](NodeId id, NodeId parent, double mean, Status status, Reason reason) {
     CAPTURE(id);
@@ -101,8 +97,7 @@ TEST_CASE("a beam follows a corridor of 100,000 steps") {
   toy::Corridor env(100'000);
   Beam search({.beam = 1, .width = 1, .max_depth = 200'000},
               [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); });
-  Scheduler scheduler;
-  const auto tree = scheduler.run(search(env, env.root(), Seed(1)));
+  const auto tree = testing::complete(search(env, env.root(), Seed(1)));
   CHECK(tree.size() == 100'001);
   CHECK(tree[0].visits == 100'000);
   CHECK(tree[0].mean() == doctest::Approx(0.500005));  // the mean of 1, 2 ... 100,000 over 100,000

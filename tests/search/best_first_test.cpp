@@ -1,4 +1,3 @@
-#include <espalier/core/scheduler.hpp>
 #include <espalier/search/best_first.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
@@ -56,8 +55,7 @@ using Engine = BestFirst<decltype(value)>;
 auto travel(const Engine::Options& options, char from = 'A') {
   Roads env;
   Engine engine(options, value);
-  Scheduler scheduler;
-  auto tree = scheduler.run(engine(env, from, Seed(1)));
+  auto tree = testing::complete(engine(env, from, Seed(1)));
   CHECK(testing::broken_rule(tree) == "");
   return tree;
 }
@@ -116,12 +114,11 @@ TEST_CASE("of equally good states the one of the higher prior, then the older is
     }
   };
   const auto same = [](const Twins&, char) { return 0.5; };
-  Scheduler scheduler;
   for (const float prior : {1.0F, 2.0F}) {
     Twins env;
     env.prior = prior;
     BestFirst engine({.width = 2, .expansions = 2}, same);
-    CHECK(cities(scheduler.run(engine(env, 'A', Seed(1)))) == (prior > 1 ? "ABCF" : "ABCDE"));
+    CHECK(cities(testing::complete(engine(env, 'A', Seed(1)))) == (prior > 1 ? "ABCF" : "ABCDE"));
   }
 }
 
@@ -129,9 +126,8 @@ TEST_CASE("where a value never grows along a path, the first answer is the best 
   // A path of 8 lacks 8 less the sum of its values, of which a beam as wide as the tree finds 6.087749826907761.
   const auto at_best = [](const LossTree&, const LossTree::State& s) { return -s.lost; };
   LossTree loss({.branching = 3, .depth = 8});
-  Scheduler scheduler;
   BestFirst engine({.width = 3, .expansions = 10'000}, at_best);
-  const auto tree = scheduler.run(engine(loss, {}, Seed(1)));
+  const auto tree = testing::complete(engine(loss, {}, Seed(1)));
   CHECK(tree.ending == SearchFacts::Ending::done);
   CHECK(tree.size() < 9841);  // not all of the tree
   double least = 8;
@@ -144,8 +140,7 @@ TEST_CASE("a corridor of 100,000 steps is walked to its end") {
   toy::Corridor env(100'000);
   const auto walked = [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); };
   BestFirst engine({.width = 2, .expansions = 200'000}, walked);
-  Scheduler scheduler;
-  const auto tree = scheduler.run(engine(env, env.root(), Seed(1)));
+  const auto tree = testing::complete(engine(env, env.root(), Seed(1)));
   CHECK(tree.size() == 200'001);
   CHECK(tree.steps == 100'000);
   CHECK(tree[0].visits == 200'000);

@@ -1,4 +1,3 @@
-#include <espalier/core/scheduler.hpp>
 #include <espalier/search/best_of_n.hpp>
 
 #include <doctest/doctest.h>
@@ -39,8 +38,7 @@ const auto word = [](const Script&, const Script::State& s) { return static_cast
 template <class Engine>
 auto run(Engine engine, std::vector<int> last) {
   Script env{std::move(last)};
-  Scheduler scheduler;
-  auto tree = scheduler.run(engine(env, {}, Seed(1)));
+  auto tree = testing::complete(engine(env, {}, Seed(1)));
   CHECK(testing::broken_rule(tree) == "");
   return tree;
 }

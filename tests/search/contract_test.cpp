@@ -231,10 +231,9 @@ TEST_CASE("paths of 100,000 steps overflow no stack and take time in proportion"
   const std::uint32_t n = 100'000;
   const auto walked = [](const Counting& c, const Counting::State& s) { return c.value(s); };
   const auto share = [](const Counting::State& s) { return s.position / 1e5; };
-  Scheduler scheduler;
   const auto walk = [&](auto engine, std::uint64_t per_step = 10) {
     Counting env(n);
-    const auto tree = scheduler.run(engine(env, env.root(), Seed(1)));
+    const auto tree = testing::complete(engine(env, env.root(), Seed(1)));
     CHECK(tree.size() > n);
     CHECK(tree[0].visits > 0);
     CHECK(env.asked < per_step * n);

@@ -1,5 +1,4 @@
 // Rollouts whose steps become nodes.
-#include <espalier/core/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
@@ -35,9 +34,8 @@ struct Counting : UniformTree {
 };
 template <class Policy>
 auto grow(Counting& env, MctsOptions options, std::uint32_t n, Policy policy) {
-  Scheduler scheduler;
   Mcts engine(std::move(options), Rollout({.n = n, .max_steps = 20}, &UniformTree::value, policy));
-  return scheduler.run(engine(env, env.root(), Seed(1)));
+  return testing::complete(engine(env, env.root(), Seed(1)));
 }
 
 }  // namespace
@@ -101,10 +99,9 @@ TEST_CASE("widening over several kinds cannot be grafted, and says so") {
     }
   };
   TwoKinds env({.branching = 3, .depth = 4});
-  Scheduler scheduler;
   Mcts engine({.simulations = 9, .width = 3, .expand = Expand::one, .widen_k = 1},
               Rollout({.n = 1}, &UniformTree::value, Grafted()));
-  CHECK_THROWS_AS(scheduler.run(engine(env, env.root(), Seed(1))), std::invalid_argument);
+  CHECK_THROWS_AS(testing::complete(engine(env, env.root(), Seed(1))), std::invalid_argument);
 }
 
 }  // namespace graft_test

@@ -2,6 +2,7 @@
 #include <espalier/search/hierarchical_beam.hpp>
 
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 namespace hierarchical_beam_test {
 
@@ -64,8 +65,7 @@ std::string paths(const Search::TreeOf<TwoLevels>& tree, Status status) {
 
 auto grow(Search::Options options, TwoLevels env = {}) {
   Search search(std::move(options), Judge(), rank, text);
-  Scheduler scheduler;
-  return scheduler.run(search(env, "", Seed(1)));
+  return testing::complete(search(env, "", Seed(1)));
 }
 
 }  // namespace
@@ -132,9 +132,8 @@ TEST_CASE("a depth begins only if its draws, its values and what is kept can be 
                              .budget = {.calls = calls, .kept = kept},
                              .value_calls = 1},
                             value, rank, text);
-    Scheduler scheduler;
     Counting env;
-    const auto tree = scheduler.run(search(env, "", Seed(1)));
+    const auto tree = testing::complete(search(env, "", Seed(1)));
     CHECK(tree.steps == steps);
     CHECK(tree.ledger.total().completions <= calls - kept);
     CHECK(tree.ending == SearchFacts::Ending::budget);

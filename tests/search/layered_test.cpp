@@ -1,4 +1,3 @@
-#include <espalier/core/scheduler.hpp>
 #include <espalier/search/layered.hpp>
 
 #include "../toy/corridor.hpp"
@@ -76,8 +75,7 @@ struct Coins {
 
 template <class Engine>
 auto grown(Engine engine, Questions& env) {
-  Scheduler scheduler;
-  auto tree = scheduler.run(engine(env, "", Seed(1)));
+  auto tree = testing::complete(engine(env, "", Seed(1)));
   CHECK(testing::broken_rule(tree) == "");
   return tree;
 }
@@ -160,16 +158,15 @@ TEST_CASE("samples that an earlier kind gave are not drawn again") {
   };
   const auto value = [](const TopUp&, const std::string&) { return 0.5; };
   Layered engine({.width = 3}, value, KeepAll(), KeepAll(), TopK(9));
-  Scheduler scheduler;
   TopUp other;
-  auto tree = scheduler.run(engine(other, "", Seed(1)));
+  auto tree = testing::complete(engine(other, "", Seed(1)));
   CHECK(other.drawn == std::vector<std::string>{" 10 0+3", " 2 2+1"});
   REQUIRE(tree.size() == 4);
   CHECK(tree[1].prior == doctest::Approx(2.0 / 3));
   expect(tree, 3, 0, "r", 0.5, 1.0 / 3, Status::terminal, Reason::none);
   TopUp same;
   same.topped = "q";
-  tree = scheduler.run(engine(same, "", Seed(1)));
+  tree = testing::complete(engine(same, "", Seed(1)));
   CHECK(tree.size() == 3);  // the third sample says what the first two said
   CHECK(tree[1].prior == doctest::Approx(1));
 }
@@ -201,8 +198,7 @@ TEST_CASE(
   const auto cut = [&](const std::string& root, std::uint64_t calls) {
     valued.clear();
     Layered engine({.width = 3, .budget = {.calls = calls}}, value, all, all, all);
-    Scheduler scheduler;
-    const auto tree = scheduler.run(engine(env, root, Seed(1)));
+    const auto tree = testing::complete(engine(env, root, Seed(1)));
     CHECK(tree.ending == SearchFacts::Ending::budget);
     std::vector<std::string> states;
     for (NodeId id = 1; id < tree.size(); ++id)
@@ -220,9 +216,8 @@ TEST_CASE(
 
 TEST_CASE("a root that is terminal is a tree of one node") {
   Questions env;
-  Scheduler scheduler;
   Layered engine({.width = 3}, Table(), KeepAll(), KeepAll(), TopK(1));
-  const auto tree = scheduler.run(engine(env, "a", Seed(1)));
+  const auto tree = testing::complete(engine(env, "a", Seed(1)));
   CHECK(tree.size() == 1);
   CHECK(tree[0].status == Status::terminal);
 }
@@ -233,9 +228,8 @@ TEST_CASE("rollouts are the mean reward of what they reached, kept beside the tr
   const auto reward = [&](const toy::Corridor::State& s) { return env.value(s); };
   Rollout rollout({.n = 2, .max_steps = 3}, reward);
   Ledger ledger;
-  Scheduler scheduler;
   const toy::Corridor::State start;
-  auto evaluation = scheduler.run(rollout(env, start, Context(Seed(1), 0, &ledger)));
+  auto evaluation = testing::complete(rollout(env, start, Context(Seed(1), 0, &ledger)));
   REQUIRE(evaluation.terminals.size() == 2);
   CHECK(evaluation.terminals[0].first.position == 3);  // stopped by max_steps
   CHECK(evaluation.terminals[0].second == 0.75);
@@ -243,7 +237,7 @@ TEST_CASE("rollouts are the mean reward of what they reached, kept beside the tr
   CHECK(evaluation.value == 0.375);
   CHECK(evaluation.known);
   const toy::Corridor::State end{4, false};
-  evaluation = scheduler.run(rollout(env, end, Context(Seed(1), 0, &ledger)));
+  evaluation = testing::complete(rollout(env, end, Context(Seed(1), 0, &ledger)));
   CHECK(evaluation.terminals.size() == 1);  // a terminal state is rewarded once
   CHECK(evaluation.value == 1);
 }
@@ -252,18 +246,17 @@ TEST_CASE("a rollout that cannot be read does not count; if none can, the node i
   Shaky env;
   Rollout rollout({.n = 3, .max_steps = 2}, [](int s) { return -static_cast<double>(s); });
   Ledger ledger;
-  Scheduler scheduler;
   const Context context(Seed(1), 0, &ledger);
-  CHECK(scheduler.run(rollout(env, 3, context)).value == 2);    // (1 + 2 + 3) / 3
-  CHECK(scheduler.run(rollout(env, 2, context)).value == 1.5);  // (1 + 2) / 2
-  CHECK(!scheduler.run(rollout(env, 0, context)).known);
+  CHECK(testing::complete(rollout(env, 3, context)).value == 2);    // (1 + 2 + 3) / 3
+  CHECK(testing::complete(rollout(env, 2, context)).value == 1.5);  // (1 + 2) / 2
+  CHECK(!testing::complete(rollout(env, 0, context)).known);
 
   Tree<int, int> tree(0, Seed());
   tree.add(0, 0, 0, 0, 1);
-  detail::enter_evaluation(tree, 1, scheduler.run(rollout(env, 0, context)), MeanBackup());
+  detail::enter_evaluation(tree, 1, testing::complete(rollout(env, 0, context)), MeanBackup());
   CHECK(tree[1].reason == Reason::malformed);
   CHECK(tree[0].visits == 0);
-  detail::enter_evaluation(tree, 0, scheduler.run(rollout(env, 2, context)), MeanBackup());
+  detail::enter_evaluation(tree, 0, testing::complete(rollout(env, 2, context)), MeanBackup());
   CHECK(tree.rollouts.size() == 2);
   CHECK(tree.rollouts[1].state == -2);
 }
@@ -282,8 +275,7 @@ TEST_CASE("rewards may be given to a group of ends at once") {
   Coins env;
   Rollout rollout({.n = 4}, Agreement());
   Ledger ledger;
-  Scheduler scheduler;
-  CHECK(scheduler.run(rollout(env, 0, Context(Seed(1), 0, &ledger))).value == 0.625);  // (3 * 0.75 + 0.25) / 4
+  CHECK(testing::complete(rollout(env, 0, Context(Seed(1), 0, &ledger))).value == 0.625);  // (3 * 0.75 + 0.25) / 4
 }
 
 TEST_CASE("layers and rollouts follow a corridor of 100,000 steps") {
@@ -291,13 +283,12 @@ TEST_CASE("layers and rollouts follow a corridor of 100,000 steps") {
   const auto value = [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); };
   Layered layered({.width = 1}, value, KeepAll(), KeepAll(), TopK(1));
   Rollout rollout({.n = 1, .max_steps = 200'000}, [&](const toy::Corridor::State& s) { return env.value(s); });
-  Scheduler scheduler;
-  const auto tree = scheduler.run(layered(env, env.root(), Seed(1)));
+  const auto tree = testing::complete(layered(env, env.root(), Seed(1)));
   CHECK(tree.size() == 100'001);
   CHECK(tree[0].visits == 100'000);
   CHECK(testing::broken_rule(tree) == "");
   Ledger ledger;
-  CHECK(scheduler.run(rollout(env, env.root(), Context(Seed(1), 0, &ledger))).value == 1);
+  CHECK(testing::complete(rollout(env, env.root(), Context(Seed(1), 0, &ledger))).value == 1);
 }
 
 TEST_CASE("dedup merges equal actions of equal kind and adds up their priors") {

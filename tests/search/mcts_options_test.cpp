@@ -1,5 +1,4 @@
 // What each option of the tree search does, on problems small enough to say beforehand what must come out.
-#include <espalier/core/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
@@ -48,9 +47,8 @@ struct Counting {
   std::map<std::uint64_t, std::uint32_t> calls{};
   Tree<UniformTree::State, std::uint32_t> tree{};
   Counting(const MctsOptions& options, UniformTree env, Select select = Select()) {
-    Scheduler scheduler;
     Mcts engine(options, Counted{&calls}, select);
-    tree = scheduler.run(engine(env, env.root(), Seed(1)));
+    tree = testing::complete(engine(env, env.root(), Seed(1)));
   }
 };
 template <class Tree>
@@ -87,11 +85,10 @@ TEST_CASE("virtual loss is the formula's: pulls that are under way avoid each ot
   // Arms worth 1, and three pulls under way at a time. A selection sees two others, each of which weighs as a visit of
   // value 0, so it takes the third arm; alone, it would stay with the first.
   toy::Bandit env({1, 1, 1});
-  Scheduler scheduler;
   Mcts engine({.simulations = 9, .width = 3, .window = 3}, pays, Uct({.w = 0.1}));
-  CHECK(child_visits(scheduler.run(engine(env, env.root(), Seed(1)))) == std::vector<std::uint32_t>{3, 3, 3});
+  CHECK(child_visits(testing::complete(engine(env, env.root(), Seed(1)))) == std::vector<std::uint32_t>{3, 3, 3});
   Mcts serial({.simulations = 9, .width = 3, .window = 1}, pays, Uct({.w = 0}));
-  CHECK(child_visits(scheduler.run(serial(env, env.root(), Seed(1)))) == std::vector<std::uint32_t>{7, 1, 1});
+  CHECK(child_visits(testing::complete(serial(env, env.root(), Seed(1)))) == std::vector<std::uint32_t>{7, 1, 1});
 }
 
 TEST_CASE("which nodes get values of their own") {
@@ -100,8 +97,7 @@ TEST_CASE("which nodes get values of their own") {
     MctsOptions options{.simulations = simulations, .width = 3, .window = window, .values = values};
     UniformTree env({.branching = 3, .depth = 2});
     Mcts engine(options, uniform_value);
-    Scheduler scheduler;
-    auto tree = scheduler.run(engine(env, env.root(), Seed(1)));
+    auto tree = testing::complete(engine(env, env.root(), Seed(1)));
     if (window == 1)
       CHECK(testing::tree_text(tree, shown) == testing::tree_text(engine.search(env, env.root(), Seed(1)), shown));
     return tree;
@@ -142,8 +138,7 @@ TEST_CASE(
     CHECK(child_visits(tree) == visits);
     CHECK(tree.size() == nodes);
     CHECK(tree[0].visits == simulations);
-    Scheduler scheduler;
-    const auto task = scheduler.run(engine(game, {}, Seed(1)));
+    const auto task = testing::complete(engine(game, {}, Seed(1)));
     for (NodeId id = 0; id < tree.size(); ++id) {
       CHECK(task[id].visits == tree[id].visits);
       const auto below = child_visits(tree, id);
@@ -333,9 +328,8 @@ TEST_CASE("a value outside the declared range ends the search with an error that
   const char* said = "a value of 1.500000 lies outside the declared range [0.000000, 1.000000]";
   CHECK_THROWS_WITH_AS(Mcts({.simulations = 9, .width = 2, .range = {0, 1}}, pays).search(env, env.root(), Seed(1)),
                        said, Error);
-  Scheduler scheduler;
   Mcts windowed({.simulations = 9, .width = 2, .window = 4, .range = {0, 1}}, pays);
-  CHECK_THROWS_WITH_AS(scheduler.run(windowed(env, env.root(), Seed(1))), said, Error);
+  CHECK_THROWS_WITH_AS(testing::complete(windowed(env, env.root(), Seed(1))), said, Error);
   CHECK(Mcts({.simulations = 9, .width = 2, .range = {0, 1.5}}, pays).search(env, env.root(), Seed(1))[0].visits == 9);
   const auto nan = [](const toy::Bandit&, toy::Bandit::State) { return std::nan(""); };
   CHECK_THROWS_AS(Mcts({.simulations = 9, .width = 2}, nan).search(env, env.root(), Seed(1)), Error);
@@ -368,11 +362,10 @@ TEST_CASE("a search stops by a rule, of which each tree has its own, and is not 
 }
 
 TEST_CASE("choices that did not follow the highest mean are counted, so that it shows when none can") {
-  Scheduler scheduler;
   const auto count = [&](double unit) {
     toy::Bandit env({0.2 * unit, 0.5 * unit, 0.9 * unit});
     Mcts engine({.simulations = 200, .width = 3}, pays);
-    const auto tree = scheduler.run(engine(env, env.root(), Seed(1)));
+    const auto tree = testing::complete(engine(env, env.root(), Seed(1)));
     CHECK(tree.choices == 197);  // all but the growth and the two first pulls
     return tree.explored;
   };

@@ -1,4 +1,3 @@
-#include <espalier/core/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
@@ -56,7 +55,6 @@ struct Seeded {
 }  // namespace
 
 TEST_CASE("the plain loop grows the tree that a task grows with window 1") {
-  Scheduler scheduler;
   Seeded env;
   const auto judge = [](const Seeded&, std::uint64_t s, const Context& context) {
     Evaluation<std::uint64_t, double> e(static_cast<double>(mix64(s ^ context.seed.value()) % 1000) / 1000);
@@ -68,7 +66,8 @@ TEST_CASE("the plain loop grows the tree that a task grows with window 1") {
       Mcts engine({.simulations = 300, .width = 3, .max_depth = 6, .expand = expand}, judge);
       const auto loop = engine.search(env, 5, Seed(seed));
       CHECK(testing::broken_rule(loop) == "");
-      CHECK(testing::tree_text(loop, shown) == testing::tree_text(scheduler.run(engine(env, 5, Seed(seed))), shown));
+      CHECK(testing::tree_text(loop, shown) ==
+            testing::tree_text(testing::complete(engine(env, 5, Seed(seed))), shown));
     }
 }
 
@@ -95,11 +94,10 @@ TEST_CASE("whole trees are what they were: the golden file") {
   const std::string golden{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   UniformTree env({.branching = 3, .depth = 4});
   std::string text;
-  Scheduler scheduler;
   for (const auto expand : {Expand::all, Expand::one})
     for (const std::uint32_t window : {1u, 4u}) {
       Mcts engine({.simulations = 12, .width = 3, .window = window, .expand = expand}, uniform_value, Puct());
-      text += testing::tree_text(scheduler.run(engine(env, env.root(), Seed(7, "golden"))), shown);
+      text += testing::tree_text(testing::complete(engine(env, env.root(), Seed(7, "golden"))), shown);
     }
   const bool same = text == golden;
   CHECK(same);
@@ -156,12 +154,11 @@ TEST_CASE("the environment is asked about each node a fixed number of times, how
     State step(const State& s, Action a) const { return ++stepped, Corridor::step(s, a); }
   };
   const auto value = [](const Counting& c, const Counting::State& s) { return c.value(s); };
-  Scheduler scheduler;
   for (const std::uint32_t window : {0u, 1u, 8u}) {
     Counting env(3000);
     Mcts engine({.simulations = 3000, .width = 1, .window = std::max(window, 1u)}, value);
     const auto tree =
-        window ? scheduler.run(engine(env, env.root(), Seed(1))) : engine.search(env, env.root(), Seed(1));
+        window ? testing::complete(engine(env, env.root(), Seed(1))) : engine.search(env, env.root(), Seed(1));
     CHECK(tree.size() == 3001);
     CHECK(testing::broken_rule(tree) == "");
     CHECK(env.proposed == 3000);
@@ -202,9 +199,8 @@ TEST_CASE("a search whose states cannot be valued ends with no value, not with z
     return e;
   };
   for (const std::uint32_t window : {1u, 4u}) {
-    Scheduler scheduler;
     Mcts engine({.simulations = 50, .width = 2, .window = window}, unknown);
-    const auto tree = scheduler.run(engine(env, env.root(), Seed(1)));
+    const auto tree = testing::complete(engine(env, env.root(), Seed(1)));
     CHECK(testing::broken_rule(tree) == "");
     CHECK(tree[0].visits == 0);
     CHECK(tree[0].total == 0);

@@ -1,8 +1,8 @@
-#include <espalier/core/scheduler.hpp>
-#include <espalier/search/policy_loop.hpp>
+#include <espalier/search/layered.hpp>
 #include <espalier/search/trajectories.hpp>
 
 #include <doctest/doctest.h>
+#include <search/tree_text.hpp>
 
 #include <array>
 #include <vector>
@@ -49,8 +49,7 @@ struct Sum {
 
 auto grow(Digits digits, std::uint32_t n, std::vector<int> root = {}, Budget budget = {}) {
   Trajectories<Sum> paths({n, std::move(budget)}, Sum());
-  Scheduler scheduler;
-  return scheduler.run(paths(digits, std::move(root), Seed(1)));
+  return testing::complete(paths(digits, std::move(root), Seed(1)));
 }
 
 }  // namespace
@@ -97,8 +96,7 @@ TEST_CASE("a budget ends trajectories between steps") {
   CHECK(tree[0].visits == 0);
   Digits digits{.modulo = 1};
   Trajectories<Sum> scored({4, {.calls = 13, .kept = 1}, 1}, Sum());
-  Scheduler scheduler;
-  const auto some = scheduler.run(scored(digits, {}, Seed(1)));
+  const auto some = testing::complete(scored(digits, {}, Seed(1)));
   CHECK(some.ledger.total().completions == 6);  // and 6 for their scores; 13 - 1 pays for no other step and its score
   CHECK(some.ending == SearchFacts::Ending::budget);
   CHECK_THROWS_WITH_AS(grow({}, 0), "option 'n' is 0, allowed: 1 or more", std::invalid_argument);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <espalier/core/scheduler.hpp>
 #include <espalier/core/tree.hpp>
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace espalier::testing {
 
@@ -39,6 +41,13 @@ std::string tree_text(const Tree& tree, Show show) {
   text +=
       "ending " + std::to_string(static_cast<int>(tree.ending)) + " seed " + std::to_string(tree.seed.value()) + "\n";
   return text;
+}
+
+/// Runs a task that waits for no backend.
+template <class T>
+T complete(Task<T> task) {
+  Scheduler scheduler;
+  return scheduler.run(std::move(task));
 }
 
 /// What holds for every tree: links fit, nothing is under way, visits = own evaluations + visits of the children, where

@@ -39,17 +39,9 @@ concept BatchFunction =
 template <class In, class Out, class F>
 class BatchService final : public Service<In, Out> {
  public:
-  /// How often a batch function is called again for an item with a transport failure.
-  struct Options {
-    std::uint32_t attempts = 3;           ///< attempts per item, > 0
-    std::chrono::milliseconds delay{50};  ///< before attempt i + 1: uniform between 0 and 2^(i-1) times this
-  };
+  static constexpr std::uint32_t attempts = 3;  ///< for one item
 
-  explicit BatchService(F f) : BatchService(std::move(f), Options()) {}
-  BatchService(F f, Options options) : f_(std::move(f)), options_(options) {
-    if (options_.attempts == 0) bad_option("attempts", options_.attempts, "1 or more");
-    if (options_.delay.count() < 0) bad_option("delay", options_.delay.count(), "0 or more milliseconds");
-  }
+  explicit BatchService(F f) : f_(std::move(f)) {}
 
   void submit(Ticket ticket, const In& request) override { waiting_.emplace_back(ticket, request); }
 
@@ -115,9 +107,10 @@ class BatchService final : public Service<In, Out> {
     return outcomes;
   }
 
-  /// Queues the item for another attempt if its failure can be retried. Returns true if it did.
+  /// Queues the item for another attempt if its failure can be retried, and returns true if it did. It is due between
+  /// now and 50 milliseconds later, or 100 after the second failure.
   bool again(const Item& item, const Outcome<Out>& outcome) {
-    if (outcome.ok() || item.failures + 1 >= options_.attempts) return false;
+    if (outcome.ok() || item.failures + 1 >= attempts) return false;
     try {
       std::rethrow_exception(outcome.error());
     } catch (const BackendError& error) {
@@ -125,12 +118,9 @@ class BatchService final : public Service<In, Out> {
     } catch (...) {
       return false;
     }
-    const double longest =
-        static_cast<double>(options_.delay.count()) * static_cast<double>(1ULL << std::min(item.failures, 32u));
     waiting_.push_back(item);
-    ++waiting_.back().failures;
-    waiting_.back().due =
-        Clock::now() + std::chrono::microseconds(static_cast<std::int64_t>(1000 * longest * jitter_.uniform()));
+    const std::uint32_t longest = 50'000 * ++waiting_.back().failures;
+    waiting_.back().due = Clock::now() + std::chrono::microseconds(jitter_.below(longest));
     return true;
   }
 
@@ -141,7 +131,6 @@ class BatchService final : public Service<In, Out> {
   }
 
   F f_;
-  Options options_;
   std::vector<Item> waiting_;
   Random jitter_{Seed()};
 };

@@ -101,12 +101,12 @@ class UnicodeMapping {
 
 enum UnicodeFlag : std::uint8_t {
   flag_alnum = 1,
-  flag_space = 2,
+  flag_mark = 2,  ///< M* and Cf: belongs to the preceding character
   flag_cased = 4,
   flag_ignorable = 8,
-  flag_decimal = 16,  ///< category Nd
-  flag_mark = 32,     ///< M* and Cf: belongs to the preceding character
-  flag_figure = 64    ///< No: superscripts, fractions
+  flag_figure = 16,  ///< No: superscripts, fractions
+  flag_space = 32,
+  flag_decimal = 64  ///< category Nd
 };
 
 inline std::uint8_t unicode_flags_of(char32_t c) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <espalier/core/ballot.hpp>
 #include <espalier/method/detail/join.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/chain.hpp>
@@ -20,7 +19,7 @@ Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_
   const double began = budget.now();
   rag::Tree all = co_await method->answer(root, seed);
   Ledger::Costs dearest = all.ledger.total();
-  espalier::detail::Ballot<NodeId> ballot;
+  output::detail::Ballot<NodeId> ballot;
   const auto vote = [&](const rag::Tree& tree, NodeId offset) {
     if (const auto best = output::best_answer(tree); best && best->complete)
       ballot.vote(rag::normalise(best->text), best->node + offset);

@@ -4,7 +4,7 @@
 #include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/rag/environment.hpp>
-#include <espalier/rag/metric_profile.hpp>
+#include <espalier/rag/metrics.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/budget.hpp>
 

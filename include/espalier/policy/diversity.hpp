@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,32 +42,12 @@ inline double charset_distance(std::string_view a, std::string_view b) {
       std::count_if(seen.begin(), seen.end(), [](std::uint8_t who) { return who == 1 || who == 2; }));
 }
 
-/// 1 - |A n B| / |A u B| over the words between blanks. It is 0 for two texts without words.
-inline double word_distance(std::string_view a, std::string_view b) {
-  const auto words = [](std::string_view text) {
-    std::set<std::string_view> all;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t begin = text.find_first_not_of(" \t\r\n", at);
-      if (begin == std::string_view::npos) break;
-      at = std::min(text.find_first_of(" \t\r\n", begin), text.size());
-      all.insert(text.substr(begin, at - begin));
-    }
-    return all;
-  };
-  const auto first = words(a), second = words(b);
-  const auto both = static_cast<std::size_t>(
-      std::count_if(first.begin(), first.end(), [&](std::string_view w) { return second.contains(w); }));
-  const std::size_t either = first.size() + second.size() - both;
-  return either == 0 ? 0 : 1 - static_cast<double>(both) / static_cast<double>(either);
-}
-
 }  // namespace detail
 
 /// How the samples that become children are chosen. The distance is between the texts that `text(action)` gives.
 enum class Diversity : std::uint8_t {
-  none,          ///< the first samples
-  charset,       ///< by the characters they use, as the published code of DecoupleRAG does
-  token_jaccard  ///< by the words they use
+  none,    ///< the first samples
+  charset  ///< by the characters they use, as the published code of DecoupleRAG does
 };
 
 namespace detail {
@@ -76,15 +55,7 @@ namespace detail {
 /// Positions of the k texts that are kept, in increasing order.
 inline std::vector<std::size_t> diverse(const std::vector<std::string>& texts, std::size_t k, Diversity diversity) {
   const auto distance = [&](std::size_t i, std::size_t j) {
-    switch (diversity) {
-      case Diversity::charset:
-        return charset_distance(texts[i], texts[j]);
-      case Diversity::token_jaccard:
-        return word_distance(texts[i], texts[j]);
-      case Diversity::none:
-        break;
-    }
-    return 0.0;
+    return diversity == Diversity::charset ? charset_distance(texts[i], texts[j]) : 0;
   };
   std::vector<std::size_t> kept = most_different(texts.size(), k, distance);
   std::sort(kept.begin(), kept.end());

@@ -1,11 +1,14 @@
 #pragma once
 
-#include <espalier/rag/metric_profile.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/nearest.hpp>
 #include <espalier/rag/question.hpp>
+#include <espalier/rag/text.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <stdexcept>
@@ -15,6 +18,112 @@
 #include <vector>
 
 namespace espalier::rag {
+
+/// A paper's or toolkit's way to score an answer. `common` is for comparing methods with each other. It is HotpotQA's
+/// profile: the normal form that most share, EM by equality, F1 0 for a wrong yes or no, and the best over all gold
+/// answers.
+enum class Profile : std::uint8_t {
+  squad2,
+  hotpot,
+  musique,
+  flashrag,
+  search_r1,
+  prorag,
+  reasonrag,
+  hiprag,
+  search_o1,
+  decouple,
+  common = hotpot
+};
+
+namespace detail {
+
+/// How a profile scores. EM compares normal forms. Acc looks for the gold's normal form in that of the prediction (also
+/// called subEM, cover-EM or CEM). F1 compares the words of the form for F1, split at blanks.
+struct MetricRules {
+  std::string_view name;
+  std::string (*form)(std::string_view);
+  std::string (*f1_form)(std::string_view);
+  bool em_is_acc = false;        ///< what it calls EM is the substring test
+  bool yes_no = false;           ///< F1 is 0 if either side is yes, no or noanswer and the two differ
+  bool empty_matches = false;    ///< F1 of two empty texts is 1
+  bool first_gold = false;       ///< uses only the first gold answer
+  bool overlap_only = false;     ///< a gold answer without a common word counts for nothing, even for EM and Acc
+  bool separate_maxima = false;  ///< F1, precision and recall are each the maximum over the gold answers
+};
+
+/// ProRAG: lower case, without white space at the ends. Articles and punctuation stay.
+inline std::string prorag_form(std::string_view text) { return std::string(strip(espalier::detail::to_lower(text))); }
+
+/// ReasonRAG: the common form, but articles stay.
+inline std::string reasonrag_form(std::string_view text) {
+  return join_blanks(delete_punctuation(espalier::detail::to_lower(text)));
+}
+
+/// HiPRAG: articles are deleted first, then each punctuation mark becomes a blank.
+inline std::string hiprag_form(std::string_view text) {
+  std::string out = replace_words(espalier::detail::to_lower(text), {"a", "an", "the"}, " ");
+  for (char& c : out)
+    if (is_punctuation(c)) c = ' ';
+  return join_blanks(out);
+}
+
+/// DecoupleSearch. The text is cut at the first line end, full stop or comma. Only what follows the last "answer is" is
+/// kept. All characters but word characters and blanks are deleted, and so are the words "an" and "the", but not "a".
+inline std::string decouple_form(std::string_view text) {
+  const std::string lower = espalier::detail::to_lower(strip(text));
+  std::string_view cut = std::string_view(lower).substr(0, lower.find_first_of("\n.,"));
+  constexpr std::string_view marker = "answer is";
+  if (const auto at = cut.rfind(marker); at != cut.npos) cut.remove_prefix(at + marker.size());
+  std::string kept;
+  for (std::size_t i = 0; i < cut.size();) {
+    const char32_t c = espalier::detail::decode_utf8(cut, i);
+    if (espalier::detail::is_word(c) || espalier::detail::is_space(c)) espalier::detail::append_utf8(kept, c);
+  }
+  return join_blanks(replace_words(kept, {"an", "the"}, ""));
+}
+
+/// DecoupleSearch computes F1 on the common form of its own form.
+inline std::string decouple_f1_form(std::string_view text) { return normalise(decouple_form(text)); }
+
+/// In the order of Profile. Search-R1 and HiPRAG publish no F1, so they use the common rules.
+inline constexpr std::array<MetricRules, 10> metric_rules{{
+    {.name = "squad2", .form = normalise, .f1_form = normalise, .empty_matches = true},
+    {.name = "hotpot", .form = normalise, .f1_form = normalise, .yes_no = true},
+    {.name = "musique", .form = normalise, .f1_form = normalise, .empty_matches = true},
+    {.name = "flashrag", .form = normalise, .f1_form = normalise, .yes_no = true, .separate_maxima = true},
+    {.name = "search_r1", .form = normalise, .f1_form = normalise, .yes_no = true},
+    {.name = "prorag", .form = prorag_form, .f1_form = prorag_form, .first_gold = true},
+    {.name = "reasonrag", .form = reasonrag_form, .f1_form = reasonrag_form, .yes_no = true},
+    {.name = "hiprag", .form = hiprag_form, .f1_form = hiprag_form, .em_is_acc = true, .yes_no = true},
+    {.name = "search_o1", .form = normalise, .f1_form = normalise, .overlap_only = true},
+    {.name = "decouple", .form = decouple_form, .f1_form = decouple_f1_form, .em_is_acc = true},
+}};
+
+constexpr const MetricRules& rules_of(Profile profile) { return metric_rules[static_cast<std::size_t>(profile)]; }
+
+/// The names of all profiles, in order.
+inline std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  for (const MetricRules& rules : metric_rules) names.emplace_back(rules.name);
+  return names;
+}
+
+}  // namespace detail
+
+/// The profile with this name. Throws std::invalid_argument that lists all names and the nearest one.
+inline Profile profile(std::string_view name) {
+  if (name == "common") return Profile::common;
+  std::array<std::string_view, detail::metric_rules.size() + 1> names{};
+  std::string all;
+  for (std::size_t i = 0; i < detail::metric_rules.size(); ++i) {
+    if (detail::metric_rules[i].name == name) return static_cast<Profile>(i);
+    names[i] = detail::metric_rules[i].name;
+    all += std::string(names[i]) + ", ";
+  }
+  names.back() = "common";
+  bad_option("metrics", name, all + "common" + espalier::detail::did_you_mean(name, names));
+}
 
 /// Scores of an answer, each in [0, 1]. For a data set: the mean over all its questions.
 struct Scores {

@@ -114,19 +114,15 @@ class PromptSet {
     if (found == texts_.end())
       throw std::invalid_argument("the prompts of " + protocol_->method + " have no purpose '" + std::string(purpose) +
                                   "'");
-    const std::string& text = found->second;
     Rendering out;
-    for (std::size_t i = 0; i < text.size();) {
-      const auto slot = slot_at(text, i, slots);
-      if (slot == slots.end()) {
-        out.text += text[i++];
-        continue;
-      }
+    detail::fill(out.text, found->second, [&](std::string_view name) {
+      const auto slot = std::find_if(slots.begin(), slots.end(), [&](const auto& one) { return one.first == name; });
+      if (slot == slots.end()) return false;
       const auto begin = static_cast<std::uint32_t>(out.text.size());
       out.spans.push_back({slot->first, begin, begin + static_cast<std::uint32_t>(slot->second.text.size())});
       out.add(slot->second);
-      i += slot->first.size() + 2;
-    }
+      return true;
+    });
     if (sampling.tools) out.text += tools_line(*protocol_->purpose(purpose));
     PromptBody body;
     body.messages.push_back(PromptBody::Message{"user", std::move(out.text)});
@@ -147,15 +143,6 @@ class PromptSet {
         line += (line.empty() ? "\nWrite no marks. In place of " : ", in place of ") + tag->open +
                 (tag->close == "\n" ? "" : " " + tag->close) + " call the tool " + role;
     return line.empty() ? line : line + ".\n";
-  }
-  using Slots = std::vector<std::pair<std::string, Rendering>>;
-  static Slots::const_iterator slot_at(const std::string& text, std::size_t i, const Slots& slots) {
-    if (text[i] != '{') return slots.end();
-    for (auto slot = slots.begin(); slot != slots.end(); ++slot)
-      if (text.compare(i + 1, slot->first.size(), slot->first) == 0 && i + 1 + slot->first.size() < text.size() &&
-          text[i + 1 + slot->first.size()] == '}')
-        return slot;
-    return slots.end();
   }
   void check(const Protocol::Purpose& purpose, const std::string& where) const {
     const auto text = texts_.find(purpose.name);

@@ -5,6 +5,7 @@
 #include <espalier/rag/transcript.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -48,35 +49,41 @@ inline Rendering render_text(const std::vector<std::string>& texts) {
   return out;
 }
 
+namespace detail {
+
+/// Appends a template to `out`. put(name) writes what stands for {name}, or returns false where that is plain text.
+template <class Put>
+void fill(std::string& out, std::string_view form, const Put& put) {
+  for (std::size_t i = 0; i < form.size();) {
+    const std::size_t end = form[i] == '{' ? form.find('}', i) : form.npos;
+    if (end != form.npos && put(form.substr(i + 1, end - i - 1))) i = end + 1;
+    else out += form[i++];
+  }
+}
+
+}  // namespace detail
+
 /// Appends documents in the order of their rank, each by the protocol's template. Each has one span "document", which
 /// begins at its title.
 inline void render_documents(Rendering& out, const Passages& documents, const Protocol& protocol) {
-  const std::string_view form = protocol.document;
   std::size_t rank = 0;
   for (const Passage& passage : documents) {
     ++rank;
     PromptBody::Span whole{"document", 0, 0};
     bool titled = false;
-    for (std::size_t i = 0; i < form.size();) {
-      const std::string_view rest = form.substr(i);
-      const auto put = [&](std::string_view slot, const std::string& text) {
-        out.text += text;
-        i += slot.size();
-      };
-      if (rest.starts_with("{rank}")) put("{rank}", std::to_string(rank));
-      else if (rest.starts_with("{text}")) put("{text}", detail::neutralise(passage.text()));
-      else if (rest.starts_with("{title}")) {
-        if (!titled) whole.begin = static_cast<std::uint32_t>(out.text.size());
-        titled = true;
-        put("{title}", detail::neutralise(passage.title()));
-      } else out.text += form[i++];
-      if (i <= form.size() && rest.starts_with("{text}")) whole.end = static_cast<std::uint32_t>(out.text.size());
-    }
+    detail::fill(out.text, protocol.document, [&](std::string_view slot) {
+      if (slot == "title" && !std::exchange(titled, true)) whole.begin = static_cast<std::uint32_t>(out.text.size());
+      if (slot == "rank") out.text += std::to_string(rank);
+      else if (slot == "title") out.text += detail::neutralise(passage.title());
+      else if (slot == "text") out.text += detail::neutralise(passage.text());
+      else return false;
+      if (slot == "text") whole.end = static_cast<std::uint32_t>(out.text.size());
+      return true;
+    });
     out.spans.push_back(std::move(whole));
   }
   if (documents.empty()) out.text += "No documents were found.\n";
 }
-
 /// Documents as a slot's value.
 inline Rendering render_documents(const Passages& documents, const Protocol& protocol) {
   Rendering out;

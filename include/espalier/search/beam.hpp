@@ -3,7 +3,6 @@
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
-#include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
 #include <cstdint>

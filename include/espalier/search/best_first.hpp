@@ -2,7 +2,6 @@
 
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
-#include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
 #include <limits>

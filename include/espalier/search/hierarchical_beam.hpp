@@ -4,7 +4,6 @@
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
-#include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
 #include <array>

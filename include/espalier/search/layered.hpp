@@ -6,7 +6,6 @@
 #include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/contest.hpp>
 #include <espalier/search/detail/layered_growth.hpp>
-#include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -180,6 +179,13 @@ class Layered {
   Filter filter_;
   Decide decide_;
   Keep keep_;
+};
+
+/// Follows the policy to its end, with one sample per step.
+class PolicyLoop : public Layered<detail::NoValue, KeepAll, KeepAll, TopK> {
+ public:
+  explicit PolicyLoop(Budget budget = Budget())
+      : Layered({.width = 1, .budget = std::move(budget)}, detail::NoValue(), KeepAll(), KeepAll(), TopK(1)) {}
 };
 
 }  // namespace espalier

@@ -2,10 +2,10 @@
 
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/select.hpp>
+#include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/mcts_descent.hpp>
 #include <espalier/search/detail/mcts_growth.hpp>
 #include <espalier/search/detail/sliding_window.hpp>
-#include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
 #include <utility>
@@ -143,7 +143,9 @@ class Mcts {
   /// True if the end of a simulation must be evaluated: it was not yet, and its children are not all solved.
   template <class Tree>
   bool needs_value(const Tree& tree, NodeId node) const {
-    return !tree[node].evaluated && !(options_.solve && detail::children_solved(tree, node));
+    if (tree[node].evaluated || !options_.solve) return !tree[node].evaluated;
+    const detail::Living living(tree, node);
+    return !(living.any && living.solved);
   }
   /// Enters the value of a node that cannot grow once more. Does nothing for a pruned node or with `solve`.
   template <class Tree>

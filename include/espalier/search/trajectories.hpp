@@ -2,7 +2,7 @@
 
 #include <espalier/policy/backup.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/detail/tree_search.hpp>
+#include <espalier/search/detail/children.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
-#include <espalier/search/policy_loop.hpp>
+#include <espalier/search/layered.hpp>
 
 #include <memory>
 #include <optional>

@@ -61,7 +61,7 @@ struct DecoupleRagOptions {
         .add("B2", B2, "queries per plan", byte)
         .add("keep2", keep2, "queries that go on", byte)
         .add("oversample", oversample, "queries drawn for each valued one", byte)
-        .add("diversity", diversity, "how the valued queries are chosen", {"none", "charset", "token_jaccard"})
+        .add("diversity", diversity, "how the valued queries are chosen", {"none", "charset"})
         .add("values", values, "where values come from in `answer`", {"judge", "server", "head", "none"})
         .add("rank_plans", rank_plans, "plans go on by their value or by chance", {"value", "random"})
         .add("rank_searches", rank_searches, "searches go on by their value or by chance", {"value", "random"});

@@ -4,7 +4,7 @@
 #include <espalier/method/reasonrag/process_rewards.hpp>
 #include <espalier/method/reasonrag/search.hpp>
 #include <espalier/method/registry.hpp>
-#include <espalier/search/policy_loop.hpp>
+#include <espalier/search/layered.hpp>
 
 #include <memory>
 #include <optional>

@@ -122,23 +122,19 @@ Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& 
   }
 }
 
-/// True if a node has children that are not pruned and all of those are solved.
-template <class Tree>
-bool children_solved(const Tree& tree, NodeId parent) {
-  bool living = false;
-  for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling) {
-    if (tree[id].status == Status::pruned) continue;
-    if (!tree[id].solved) return false;
-    living = true;
+/// What is known of the children of a node that are not pruned.
+struct Living {
+  bool any = false, solved = true;  ///< there are some, and none of them is not solved
+
+  template <class Tree>
+  Living(const Tree& tree, NodeId parent) {
+    for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling) {
+      if (tree[id].status == Status::pruned) continue;
+      any = true;
+      solved = solved && tree[id].solved;
+    }
   }
-  return living;
-}
-template <class Tree>
-bool has_living_child(const Tree& tree, NodeId parent) {
-  for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
-    if (tree[id].status != Status::pruned) return true;
-  return false;
-}
+};
 
 /// Marks solved nodes from a node upwards. A node is solved if it gets no more children and either all its children are
 /// solved or it has none and has its value.
@@ -148,7 +144,8 @@ void mark_solved(Tree& tree, NodeId id) {
     auto& node = tree[id];
     if (node.status == Status::pruned) continue;
     if (node.status == Status::open || node.status == Status::growing) return;
-    if (!children_solved(tree, id) && (has_living_child(tree, id) || !node.evaluated)) return;
+    const Living living(tree, id);
+    if (living.any ? !living.solved : !node.evaluated) return;
     node.solved = true;
   }
 }

@@ -6,7 +6,7 @@
 #include <espalier/method/prorag/search.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/search/beam.hpp>
-#include <espalier/search/policy_loop.hpp>
+#include <espalier/search/layered.hpp>
 
 #include <cmath>
 #include <cstdint>
