@@ -30,8 +30,7 @@ std::string ids_of(const Passages& passages) {
 }
 template <class In, class Out>
 std::unique_ptr<Service<In, Out>> service(std::function<std::vector<Outcome<Out>>(std::span<const In>)> f) {
-  using Batches = BatchService<In, Out, decltype(f)>;
-  return std::make_unique<Batches>(std::move(f), typename Batches::Options{.attempts = 1});
+  return std::make_unique<BatchService<In, Out, decltype(f)>>(std::move(f));
 }
 /// Always finds the same; a query "bad" fails.
 Hybrid::Part finds(const std::string& ids, std::vector<std::uint32_t>* depths = nullptr) {
