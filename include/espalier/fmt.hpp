@@ -5,3 +5,4 @@
 #include <espalier/fmt/ledger.hpp>
 #include <espalier/fmt/one_line.hpp>
 #include <espalier/fmt/tree.hpp>
+#include <espalier/fmt/value.hpp>

@@ -1,7 +1,6 @@
 #include <espalier/fmt/tree.hpp>
 #include <espalier/method/decouple/detail/value.hpp>
 #include <espalier/policy/backup.hpp>
-#include <espalier/rag/metrics.hpp>
 
 #include <doctest/doctest.h>
 
@@ -99,24 +98,6 @@ TEST_CASE("the outline of a very deep tree stays narrow and needs no recursion")
   const std::string text = fmt::format("{}", tree);
   CHECK(std::count(text.begin(), text.end(), '\n') == 100'000);
   CHECK(text.ends_with("\n" + std::string(80, ' ') + "100000 kind 0, visits 0, prior 1, open: 1"));
-}
-
-/// A value that names no parts.
-struct Points {
-  int won = 0;
-};
-double utility(const Points& points) { return points.won / 3.0; }
-
-TEST_CASE("values of several parts name them") {
-  CHECK(fmt::format("{}", method::detail::Dual{0.5, -0.25}) == "plan 0.5, search -0.25");
-  CHECK(fmt::format("{}", rag::Scores{1, 0.8, 2.0 / 3, 1, 1}) ==
-        "em 1, f1 0.8, precision 0.6667, recall 1, acc 1");
-}
-
-TEST_CASE("within a line parts stand in brackets, and other values are numbers of four digits") {
-  CHECK(detail::value_text(method::detail::Dual{0.5, -0.25}) == "(plan 0.5, search -0.25)");
-  CHECK(detail::value_text(2.0 / 3) == "0.6667");
-  CHECK(detail::value_text(Points{2}) == "0.6667");
 }
 
 }  // namespace tree_test

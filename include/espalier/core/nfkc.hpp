@@ -3,6 +3,7 @@
 #include <espalier/core/unicode.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -68,19 +69,14 @@ class Normaliser {
   }
 
  private:
-  struct Pair {
-    char32_t first, second, whole;
-  };
+  using Pair = std::array<char32_t, 3>;  ///< two code points, and the one that they compose to
   static constexpr char32_t hangul = 0xAC00, lead = 0x1100, vowel = 0x1161, trail = 0x11A7;
   static constexpr char32_t vowels = 21, trails = 28, syllables = 11172;
 
   Normaliser() : steps_(unicode_decomposition), combining_(unicode_combining) {
     for (const auto& e : steps_.entries())
       if (e.tag & 2) pairs_.push_back({steps_.targets(e)[0], steps_.targets(e)[1], e.from});
-    std::sort(pairs_.begin(), pairs_.end(), before);
-  }
-  static bool before(const Pair& a, const Pair& b) {
-    return a.first != b.first ? a.first < b.first : a.second < b.second;
+    std::sort(pairs_.begin(), pairs_.end());
   }
   std::uint8_t combining(char32_t c) const { return c < 0x300 ? 0 : combining_(c); }
 
@@ -88,8 +84,8 @@ class Normaliser {
   char32_t pair(char32_t a, char32_t b) const {
     if (a - lead < 19 && b - vowel < vowels) return hangul + ((a - lead) * vowels + (b - vowel)) * trails;
     if (a - hangul < syllables && (a - hangul) % trails == 0 && b - trail - 1 < trails - 1) return a + (b - trail);
-    const auto found = std::lower_bound(pairs_.begin(), pairs_.end(), Pair{a, b, 0}, before);
-    return found != pairs_.end() && found->first == a && found->second == b ? found->whole : 0;
+    const auto found = std::lower_bound(pairs_.begin(), pairs_.end(), Pair{a, b, 0});
+    return found != pairs_.end() && (*found)[0] == a && (*found)[1] == b ? (*found)[2] : 0;
   }
 
   UnicodeMapping steps_;

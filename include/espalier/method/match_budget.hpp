@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/core/ballot.hpp>
 #include <espalier/method/detail/join.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/chain.hpp>
@@ -19,7 +20,7 @@ Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_
   const double began = budget.now();
   rag::Tree all = co_await method->answer(root, seed);
   Ledger::Costs dearest = all.ledger.total();
-  output::detail::Ballot<NodeId> ballot;
+  espalier::detail::Ballot<NodeId> ballot;
   const auto vote = [&](const rag::Tree& tree, NodeId offset) {
     if (const auto best = output::best_answer(tree); best && best->complete)
       ballot.vote(rag::normalise(best->text), best->node + offset);

@@ -1,44 +1,17 @@
 #pragma once
 
+#include <espalier/core/ballot.hpp>
 #include <espalier/core/seed.hpp>
 #include <espalier/output/tree_record.hpp>
 #include <espalier/rag/metrics.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace espalier::output {
-
-namespace detail {
-
-/// Counts votes for texts. `Place` says where a text was found. Of equally frequent texts, the one found first wins.
-template <class Place>
-class Ballot {
- public:
-  void vote(std::string text, Place place) {
-    auto& [count, first] = votes_.try_emplace(std::move(text), 0, place).first->second;
-    ++count;
-    if (place < first) first = place;
-  }
-  /// The first place of the most frequent text, or `none` without votes.
-  [[nodiscard]] Place winner(Place none) const {
-    std::pair<std::size_t, Place> best{0, none};
-    for (const auto& [text, vote] : votes_)
-      if (vote.first > best.first || (vote.first == best.first && vote.second < best.second)) best = vote;
-    return best.second;
-  }
-
- private:
-  std::map<std::string, std::pair<std::size_t, Place>> votes_;
-};
-
-}  // namespace detail
 
 /// The answer that a tree gives to its question.
 struct ChosenAnswer {
@@ -78,7 +51,7 @@ inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
     if (rollout.state.answer() && (best == no_node || better(rollout.node, best))) best = rollout.node;
   if (best == no_node) return std::nullopt;
 
-  detail::Ballot<std::size_t> ballot;
+  espalier::detail::Ballot<std::size_t> ballot;
   for (std::size_t i = 0; i < tree.rollouts.size(); ++i)
     if (const auto answer = tree.rollouts[i].state.answer(); answer && tree.rollouts[i].node == best)
       ballot.vote(rag::normalise(*answer), i);
