@@ -2,10 +2,10 @@
 
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/select.hpp>
-#include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/mcts_descent.hpp>
 #include <espalier/search/detail/mcts_growth.hpp>
 #include <espalier/search/detail/sliding_window.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
 #include <utility>

@@ -3,7 +3,7 @@
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/tree.hpp>
 #include <espalier/policy/backup.hpp>
-#include <espalier/search/budget.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -16,45 +16,6 @@
 #include <vector>
 
 namespace espalier::detail {
-
-/// The type of the trees that an engine with this evaluator grows.
-template <class Evaluate, class Env>
-using TreeBy = Tree<typename Env::State, typename Env::Action, value_of_t<Evaluate, Env>>;
-
-/// Ends a tree whose values were entered at their nodes alone.
-template <class Tree>
-void finish(Tree& tree) {
-  Budget::end(tree);
-  sum_up(tree);
-}
-
-/// How an engine is called. `Engine` has `grow(env, root, seed)`, a coroutine, and takes the environment by its
-/// address.
-template <class Engine, class Evaluate>
-class TreeSearch {
- public:
-  template <class Env>
-  using TreeOf = TreeBy<Evaluate, Env>;
-
-  /// Grows one tree. The environment and this engine must outlive the task.
-  template <Environment Env>
-    requires Evaluator<Evaluate, Env>
-  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
-    return static_cast<Engine*>(this)->grow(&env, std::move(root), seed);
-  }
-};
-
-/// Values nothing. For searches that only follow a policy.
-struct NoValue {
-  template <class Env>
-  bool wants(Env&, const typename Env::State&) const {
-    return false;
-  }
-  template <class Env>
-  double operator()(Env&, const typename Env::State&) const {
-    return 0;
-  }
-};
 
 /// Merges equal actions of equal kind, in order. The first one stays and takes the priors of its duplicates, so a prior
 /// is the share of the samples that said the same. Malformed proposals are never merged.
