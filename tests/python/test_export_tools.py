@@ -256,7 +256,7 @@ def test_lengths_count_tools_and_calls(tmp_path: Path):
     assert report.longest == len(byte_tokenizer()(shown)["input_ids"])
 
 
-@pytest.mark.parametrize("format", sorted(name for name, format in FORMATS.items() if not format.with_tools))
+@pytest.mark.parametrize("format", sorted(name for name, format in FORMATS.items() if not format.tools))
 def test_formats_without_tools_are_refused_by_name(tmp_path: Path, format: str):
     run = write_run(tmp_path / "run", sft=[STEP])
     with pytest.raises(ValueError, match=f"format '{format}' has no style 'tools', formats with it: sft.prompt"):

@@ -60,7 +60,11 @@ def export(
     if style not in STYLES:
         raise ValueError(f"style is '{style}', allowed: {', '.join(STYLES)}")
     if style == "tools":
-        chosen = [with_tools(format) for format in chosen]
+        for format in chosen:
+            if not format.tools:
+                allowed = ", ".join(name for name, other in FORMATS.items() if other.tools)
+                raise ValueError(f"format '{format.name}' has no style 'tools', formats with it: {allowed}")
+        chosen = [format.with_tools() for format in chosen]
     if max_length is not None and max_length < 1:
         raise ValueError(f"max_length is {max_length}, allowed: 1 or more")
     if advantage not in ADVANTAGES:
@@ -103,13 +107,6 @@ def known(name: str) -> Format:
             raise ValueError(gone.unknown(name, FORMATS, "format"))
         raise ValueError(f"format is '{name}', allowed: {', '.join(FORMATS)}")
     return FORMATS[name]
-
-
-def with_tools(format: Format) -> Format:
-    if format.with_tools is None:
-        allowed = ", ".join(name for name, other in FORMATS.items() if other.with_tools)
-        raise ValueError(f"format '{format.name}' has no style 'tools', formats with it: {allowed}")
-    return format.with_tools
 
 
 def records_for(

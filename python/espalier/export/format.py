@@ -23,7 +23,7 @@ class Choices:
 
     style: str = "conversational"
     """conversational (lists of messages) or standard (texts), where a format has both. tools: actions are calls of
-    tools, in formats that have `with_tools`."""
+    tools, in formats that name trainers for it."""
     threshold: float | None = None
     """Least value of a good step; None = the product's own."""
     margin: bool = False
@@ -53,13 +53,15 @@ class Format:
     needs_tokenizer: bool = False
     read: Callable[[Path], Reader] | None = None
     """How it reads a line of this run's file, if in a way of its own."""
-    with_tools: Format | None = None
-    """The format in the style `tools`; None = it lacks it."""
+    tools: tuple[str, ...] = ()
+    """The trainers that take its rows in the style `tools`, which have a column for them. Without any it lacks it."""
 
-    def with_calls(self, rows: Callable[[Any, Choices], Iterable[Columns]]) -> Format:
-        """The format with another in the style `tools`, which has these rows and a column for the tools."""
-        info = {**self.dataset_info, "columns": {**self.dataset_info["columns"], "tools": "tools"}}
-        return replace(self, with_tools=replace(self, rows=rows, dataset_info=info))
+    def with_tools(self) -> Format:
+        """The format in the style `tools`."""
+        info: Columns = {}
+        if "llamafactory" in self.tools:
+            info = {**self.dataset_info, "columns": {**self.dataset_info["columns"], "tools": "tools"}}
+        return replace(self, trainers=self.tools, dataset_info=info)
 
     @property
     def file_name(self) -> str:

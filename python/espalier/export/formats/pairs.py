@@ -16,23 +16,18 @@ def explicit(pair: Pair, choices: Choices) -> Iterator[Columns]:
         texts = {"prompt": pair.prompt + pair.begun, "chosen": pair.chosen, "rejected": pair.rejected}
         yield {**pair.origin.columns, **texts}
         return
+    sides, line, tools = (pair.begun + pair.chosen, pair.begun + pair.rejected), "", {}
+    said = [{"role": "assistant", "content": side} for side in sides]
+    if choices.style == "tools":
+        made = replies(pair.origin, sides)
+        said, line, tools = [turn.message for turn in made.turns], made.line, {"tools": made.tools}
+    chosen, rejected = said
     yield {
         **pair.origin.columns,
-        "prompt": [{"role": "user", "content": pair.prompt}],
-        "chosen": [{"role": "assistant", "content": pair.begun + pair.chosen}],
-        "rejected": [{"role": "assistant", "content": pair.begun + pair.rejected}],
-    }
-
-
-def explicit_with_tools(pair: Pair, _: Choices) -> Iterator[Columns]:
-    made = replies(pair.origin, [pair.begun + pair.chosen, pair.begun + pair.rejected])
-    chosen, rejected = made.turns
-    yield {
-        **pair.origin.columns,
-        "prompt": [user(pair.prompt + made.line)],
-        "chosen": [chosen.message],
-        "rejected": [rejected.message],
-        "tools": made.tools,
+        "prompt": [user(pair.prompt + line)],
+        "chosen": [chosen],
+        "rejected": [rejected],
+        **tools,
     }
 
 
@@ -42,25 +37,22 @@ EXPLICIT = Format(
     ("dpo", "prm"),
     Pair,
     explicit,
-    with_tools=Format("dpo.explicit", ("trl",), ("dpo", "prm"), Pair, explicit_with_tools),
+    tools=("trl",),
 )
 """A prompt with a chosen and a rejected continuation: TRL's DPOTrainer, OpenRLHF."""
 
 
 def turns(pair: Pair, choices: Choices) -> Iterator[Columns]:
-    for row in explicit(pair, replace(choices, style="conversational")):
-        yield {**pair.origin.columns, **in_sharegpt(pair, row)}
-
-
-def turns_with_tools(pair: Pair, choices: Choices) -> Iterator[Columns]:
-    for row in explicit_with_tools(pair, choices):
-        yield {**pair.origin.columns, **in_sharegpt(pair, row), "tools": row["tools"]}
-
-
-def in_sharegpt(pair: Pair, row: Columns) -> Columns:
-    [prompt], [chosen], [rejected] = (row[name] for name in ("prompt", "chosen", "rejected"))
-    said = {"conversations": [sharegpt(pair.origin.id, prompt)]}
-    return {**said, "chosen": sharegpt(pair.origin.id, chosen), "rejected": sharegpt(pair.origin.id, rejected)}
+    as_messages = replace(choices, style="conversational") if choices.style == "standard" else choices
+    for row in explicit(pair, as_messages):
+        [prompt], [chosen], [rejected] = (row[name] for name in ("prompt", "chosen", "rejected"))
+        yield {
+            **pair.origin.columns,
+            "conversations": [sharegpt(pair.origin.id, prompt)],
+            "chosen": sharegpt(pair.origin.id, chosen),
+            "rejected": sharegpt(pair.origin.id, rejected),
+            **({"tools": row["tools"]} if "tools" in row else {}),
+        }
 
 
 SHAREGPT = Format(
@@ -76,7 +68,8 @@ SHAREGPT = Format(
         "columns": {"messages": "conversations", "chosen": "chosen", "rejected": "rejected"},
         "tags": TAGS,
     },
-).with_calls(turns_with_tools)
+    tools=("llamafactory",),
+)
 """A pair in ShareGPT's form: LLaMA-Factory."""
 
 

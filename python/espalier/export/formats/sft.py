@@ -14,8 +14,12 @@ from ..tokens import tokenised
 MADE_OF = ("sft", "rft")
 
 
-def plain(dialogue: Dialogue) -> list[dict[str, str]]:
-    return [said.plain for said in dialogue.messages]
+def spoken(dialogue: Dialogue, choices: Choices) -> tuple[Sequence[Columns], Columns]:
+    """A dialogue's messages, and the column of tools where their actions are calls."""
+    if choices.style != "tools":
+        return [said.plain for said in dialogue.messages], {}
+    said, tools = chat(dialogue)
+    return said, {"tools": tools}
 
 
 def completions(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
@@ -25,22 +29,15 @@ def completions(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
         prompt, completion = dialogue.messages
         yield {**dialogue.origin.columns, "prompt": prompt.content, "completion": completion.content}
         return
-    yield from split(dialogue, plain(dialogue))
-
-
-def completions_with_tools(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
-    said, tools = chat(dialogue)
-    for row in split(dialogue, said):
-        yield {**row, "tools": tools}
-
-
-def split(dialogue: Dialogue, messages: Sequence[Columns]) -> Iterator[Columns]:
-    """A row for each turn of the assistant."""
-    origin = dialogue.origin.columns
-    for i, message in enumerate(messages):
+    said, tools = spoken(dialogue, choices)
+    for i, message in enumerate(said):  # a row for each turn of the assistant
         if message["role"] == "assistant":
-            own = origin if dialogue.one_turn else {**origin, "id": f"{dialogue.origin.id}/{i}"}
-            yield {**own, "prompt": list(messages[:i]), "completion": [message]}
+            own = (
+                dialogue.origin.columns
+                if dialogue.one_turn
+                else {**dialogue.origin.columns, "id": f"{dialogue.origin.id}/{i}"}
+            )
+            yield {**own, "prompt": list(said[:i]), "completion": [message], **tools}
 
 
 PROMPT_COMPLETION = Format(
@@ -49,18 +46,14 @@ PROMPT_COMPLETION = Format(
     MADE_OF,
     Dialogue,
     completions,
-    with_tools=Format("sft.prompt_completion", ("trl",), MADE_OF, Dialogue, completions_with_tools),
+    tools=("trl",),
 )
 """A prompt and its completion: TRL's SFTTrainer, OpenRLHF. A conversation gives one row per turn of the assistant."""
 
 
-def messages(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
-    yield {**dialogue.origin.columns, "messages": plain(dialogue)}
-
-
-def messages_with_tools(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
-    said, tools = chat(dialogue)
-    yield {**dialogue.origin.columns, "messages": said, "tools": tools}
+def messages(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
+    said, tools = spoken(dialogue, choices)
+    yield {**dialogue.origin.columns, "messages": said, **tools}
 
 
 def tags(role: str, content: str, user: str, assistant: str, observation: str) -> dict[str, str]:
@@ -81,29 +74,22 @@ MESSAGES = Format(
         "columns": {"messages": "messages"},
         "tags": tags("role", "content", "user", "assistant", "tool"),
     },
-    with_tools=Format("sft.messages", ("trl",), MADE_OF, Dialogue, messages_with_tools),
+    tools=("trl",),
 )
 """A conversation, documents in the tool's turns: TRL's SFTTrainer, LLaMA-Factory. The latter is told to read it as
 ShareGPT's form with other names, since it adds words of its own to the system's turn in what it takes for OpenAI's."""
 
 
-def turns(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
-    yield alternating(dialogue, plain(dialogue))
-
-
-def turns_with_tools(dialogue: Dialogue, _: Choices) -> Iterator[Columns]:
-    said, tools = chat(dialogue)
-    yield {**alternating(dialogue, said), "tools": tools}
-
-
-def alternating(dialogue: Dialogue, messages: Sequence[Columns]) -> Columns:
+def turns(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
+    messages, tools = spoken(dialogue, choices)
     said = [m for m in messages if m["role"] != "system"]
     if any((m["role"] == "assistant") != (i % 2 == 1) for i, m in enumerate(said)):
         raise ValueError(f"row '{dialogue.origin.id}': its sides do not alternate, which ShareGPT's form asks for")
-    return {
+    yield {
         **dialogue.origin.columns,
         "system": "\n".join(m["content"] for m in messages if m["role"] == "system"),
         "conversations": [sharegpt(dialogue.origin.id, m) for m in said],
+        **tools,
     }
 
 
@@ -120,7 +106,8 @@ SHAREGPT = Format(
         "columns": {"messages": "conversations", "system": "system"},
         "tags": TAGS,
     },
-).with_calls(turns_with_tools)
+    tools=("llamafactory",),
+)
 """A conversation of alternating sides: LLaMA-Factory. Documents are observations, which it keeps out of the loss."""
 
 
