@@ -1,10 +1,9 @@
+#ifdef ESPALIER_HAS_SIMDJSON
+#include <espalier/run/answering.hpp>
+
 #include "errors.hpp"
 #include "settings.hpp"
 #include "tree.hpp"
-#include "watch.hpp"
-#ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/run/answering.hpp>
-#endif
 
 #include <cstdint>
 #include <memory>
@@ -12,8 +11,6 @@
 #include <utility>
 
 namespace espalier::python {
-
-#ifdef ESPALIER_HAS_SIMDJSON
 
 namespace {
 
@@ -42,15 +39,12 @@ void run(run::detail::Answering& answering, const py::object& done) {
 
 }  // namespace
 
-#endif
-
 void bind_answering(py::module_& m) {
-#ifdef ESPALIER_HAS_SIMDJSON
   using run::detail::Answering;
   py::class_<Answering>(m, "Answering", "A method's inference form that takes questions while it runs.")
       .def(py::init([](const py::dict& settings) {
              run::Settings chosen = make_settings("answer", settings);
-             chosen.servers.watch = warning_watch(chosen.servers.deadline);
+             chosen.servers.watch = std::make_shared<backend::HttpWatch>(chosen.servers.deadline, &warn);
              const py::gil_scoped_release unlock;
              return std::make_unique<Answering>(std::move(chosen));
            }),
@@ -67,10 +61,8 @@ void bind_answering(py::module_& m) {
            "Drops a question without a report of its end. Any thread may call it.")
       .def("stop", &Answering::stop, "From any thread.")
       .def_property_readonly("options", &Answering::options, "The search options as JSON.");
-#else
-  m.attr("Answering") = py::cpp_function(
-      [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
-#endif
 }
 
 }  // namespace espalier::python
+
+#endif

@@ -1,7 +1,9 @@
+#include <espalier/backend/rerank.hpp>
 #include <espalier/core/passage.hpp>
 #include <espalier/rag/question.hpp>
 
 #include "callable.hpp"
+#include "names.hpp"
 #include <pybind11/stl.h>
 
 #include <string>
@@ -37,6 +39,8 @@ bool read_floats(py::handle object, std::vector<float>& numbers) {
 
 namespace {
 
+constexpr Names<2> roles{"query", "passage"};
+
 /// How pickle and copy make an object again: by its constructor.
 template <class T, class... Fields>
 py::tuple again(const Fields&... fields) {
@@ -70,18 +74,20 @@ void bind_data(py::module_& m) {
 
   py::class_<EncodeRequest>(m, "EncodeRequest", "One request to an encoder; `role` is 'query' or 'passage'.")
       .def(py::init([](std::string text, const std::string& role) {
-             if (role != "query" && role != "passage") bad_option("role", role, "query, passage");
-             return EncodeRequest(std::move(text),
-                                  role == "query" ? EncodeRequest::Role::query : EncodeRequest::Role::passage);
+             return EncodeRequest(std::move(text), named<EncodeRequest::Role>("role", role, roles));
            }),
            py::arg("text"), py::arg("role") = "query")
       .def_readonly("text", &EncodeRequest::text)
-      .def_property_readonly(
-          "role", [](const EncodeRequest& r) { return r.role == EncodeRequest::Role::query ? "query" : "passage"; })
+      .def_property_readonly("role", [](const EncodeRequest& r) { return name_of(r.role, roles); })
       .def("__repr__", [](const EncodeRequest& r) {
-        return py::str("EncodeRequest({!r}, role={!r})")
-            .format(r.text, r.role == EncodeRequest::Role::query ? "query" : "passage");
+        return py::str("EncodeRequest({!r}, role={!r})").format(r.text, name_of(r.role, roles));
       });
+
+  using backend::RerankRequest;
+  py::class_<RerankRequest>(m, "RerankRequest", "One request to a reranker: how well does each text answer the query?")
+      .def(py::init<std::string, std::vector<std::string>>(), py::arg("query"), py::arg("texts"))
+      .def_readonly("query", &RerankRequest::query)
+      .def_readonly("texts", &RerankRequest::texts);
 
   using rag::ChainStep;
   py::class_<ChainStep>(m, "ChainStep",

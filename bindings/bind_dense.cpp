@@ -8,20 +8,13 @@
 
 #include "encoders.hpp"
 #include <fmt/format.h>
-#include <pybind11/functional.h>
 
 namespace espalier::python {
 
 namespace {
 
-class Dense : public RetrieverPart {
- public:
-  using RetrieverPart::RetrieverPart;
-};
-class Faiss : public RetrieverPart {
- public:
-  using RetrieverPart::RetrieverPart;
-};
+using Dense = OwnPart<RetrieverPart, struct DenseTag>;
+using Faiss = OwnPart<RetrieverPart, struct FaissTag>;
 
 /// A matrix of floats [passages, dimension], from an array or from rows of numbers.
 backend::Vectors make_vectors(const py::object& matrix) {
@@ -49,11 +42,9 @@ RetrieverPart::Open shares(std::shared_ptr<Retriever> retriever) {
 
 }  // namespace
 
-void bind_dense(py::module_& m) {
-  py::class_<Dense, RetrieverPart, std::shared_ptr<Dense>> dense(m, "Dense", "Exact search over embeddings.");
-  py::class_<Faiss, RetrieverPart, std::shared_ptr<Faiss>> faiss(m, "Faiss",
-                                                                 "Search by an index of faiss, read from a file.");
+void bind_dense([[maybe_unused]] py::module_& m) {
 #ifdef ESPALIER_HAS_EIGEN
+  auto dense = part_class<Dense>(m, "Dense", "Exact search over embeddings.");
   dense.def(py::init([](std::vector<Passage> passages, const py::object& encoder, const py::object& vectors,
                         const std::string& metric, std::size_t threads) -> Dense {
               using Index = backend::VectorRetriever<backend::DenseIndex>;
@@ -68,10 +59,9 @@ void bind_dense(py::module_& m) {
             py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(),
             py::arg("metric") = "inner_product", py::arg("threads") = 1,
             "`vectors`: one row per passage. Without them the encoder encodes the passages too.");
-#else
-  dense.def(left_out<Dense>("exact dense search", "libeigen3-dev"));
 #endif
 #ifdef ESPALIER_HAS_FAISS
+  auto faiss = part_class<Faiss>(m, "Faiss", "Search by an index of faiss, read from a file.");
   faiss.def(py::init([](std::vector<Passage> passages, const py::object& encoder, const std::string& file,
                         std::size_t threads) -> Faiss {
               using Index = backend::VectorRetriever<backend::FaissIndex>;
@@ -81,8 +71,6 @@ void bind_dense(py::module_& m) {
             }),
             py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file"), py::arg("threads") = 1,
             "Row i of the index in `file` is passage i.");
-#else
-  faiss.def(left_out<Faiss>("faiss retrieval", "libfaiss-dev and libopenblas-dev"));
 #endif
 }
 

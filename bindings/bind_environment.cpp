@@ -2,6 +2,7 @@
 #include <espalier/method/decex/prompts.hpp>
 
 #include "environment.hpp"
+#include "names.hpp"
 
 #include <string>
 
@@ -9,11 +10,7 @@ namespace espalier::python {
 
 namespace {
 
-rag::Environment::Dedup dedup_of(const std::string& name) {
-  if (name == "exact") return rag::Environment::Dedup::exact;
-  if (name == "normalised") return rag::Environment::Dedup::normalised;
-  bad_option("dedup", name, "exact, normalised");
-}
+constexpr Names<2> dedups{"exact", "normalised"};
 
 Loop make_loop(std::uint32_t documents, std::uint32_t max_rounds, const std::string& dedup, double temperature,
                double top_p, int max_tokens, std::uint32_t resample, const std::string& prompts) {
@@ -27,7 +24,7 @@ Loop make_loop(std::uint32_t documents, std::uint32_t max_rounds, const std::str
   sampling.top_p = top_p;
   sampling.max_tokens = max_tokens;
   const rag::PromptSet texts = method::decex_prompts();
-  return {{documents, max_rounds, dedup_of(dedup)},
+  return {{documents, max_rounds, named<rag::Environment::Dedup>("dedup", dedup, dedups)},
           {sampling, {}, resample, {}},
           prompts.empty() ? texts : texts.replaced_from(prompts)};
 }
@@ -36,8 +33,7 @@ Loop make_loop(std::uint32_t documents, std::uint32_t max_rounds, const std::str
 
 void Loop::show(JsonWriter& json) const {
   json.field("documents", options_.documents).field("max_rounds", options_.max_rounds);
-  json.field("dedup", options_.dedup == rag::Environment::Dedup::exact ? "exact" : "normalised")
-      .field("resample", sampling_.resample);
+  json.field("dedup", name_of(options_.dedup, dedups)).field("resample", sampling_.resample);
   json.field("temperature", sampling_.sampling.temperature).field("top_p", sampling_.sampling.top_p);
   json.field("max_tokens", sampling_.sampling.max_tokens);
 }

@@ -3,6 +3,8 @@
 
 #include "errors.hpp"
 
+#include <chrono>
+
 namespace espalier::python {
 
 py::object error_class(const char* name) { return py::module_::import("espalier.errors").attr(name); }
@@ -16,6 +18,21 @@ py::object python_error(const std::exception_ptr& error) {
     return error_class("BackendError")(ours.what(),
                                        py::arg("permanent") = ours.kind() == BackendError::Kind::permanent);
   }
+}
+
+void check_signals() {
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+  using Clock = std::chrono::steady_clock;
+  thread_local Clock::time_point due{};
+  const auto now = Clock::now();
+  if (now < due) return;
+  due = now + std::chrono::milliseconds(20);
+  py::module_::import("espalier.bridge.awaited").attr("check")();
+}
+
+void warn(const std::string& what) {
+  const py::gil_scoped_acquire lock;
+  py::module_::import("logging").attr("getLogger")("espalier").attr("warning")("%s", what);
 }
 
 void bind_errors() {

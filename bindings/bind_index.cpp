@@ -1,14 +1,12 @@
-#include <espalier/core/error.hpp>
-
-#include "encoders.hpp"
-#include "signals.hpp"
-#include <pybind11/stl/filesystem.h>
 #ifdef ESPALIER_HAS_SIMDJSON
+#include <espalier/core/error.hpp>
 #include <espalier/run/build_index.hpp>
 #include <espalier/run/index_folder.hpp>
+
+#include "encoders.hpp"
+#include <pybind11/stl/filesystem.h>
 #ifdef ESPALIER_HAS_EIGEN
 #include <espalier/backend/dense.hpp>
-#endif
 #endif
 
 #include <chrono>
@@ -21,8 +19,6 @@
 namespace espalier::python {
 
 namespace {
-
-#ifdef ESPALIER_HAS_SIMDJSON
 
 /// An index folder as a retriever.
 class Index : public RetrieverPart {
@@ -56,7 +52,7 @@ std::optional<run::IndexOptions::Encoding> encoding_of(const py::object& encoder
                                                        const std::string& metric, const std::string& journal) {
   if (encoder.is_none()) return std::nullopt;
   if (name.empty()) name = py::str(py::getattr(encoder, "model", py::str("")));
-  const auto fingerprint = fingerprint_of(encoder);
+  const auto fingerprint = fingerprint_of<EncodeRequest, Embedding>(encoder);
   const Hash key = fingerprint.value_or(Hasher().add(std::string_view("encoder")).add(name).finish());
   return run::IndexOptions::Encoding{
       journal.empty() ? make_encoder(encoder, Opened::once) : make_encoder(encoder, journal, key, name), name,
@@ -68,7 +64,7 @@ std::shared_ptr<RetrieverPart> dense_of([[maybe_unused]] const Index& index, [[m
                                         [[maybe_unused]] std::size_t threads) {
 #ifdef ESPALIER_HAS_EIGEN
   using Dense = backend::VectorRetriever<backend::DenseIndex, backend::MappedCorpus>;
-  const auto fingerprint = fingerprint_of(encoder);
+  const auto fingerprint = fingerprint_of<EncodeRequest, Embedding>(encoder);
   backend::DenseIndex vectors(index.folder().dense(), threads);
   index.folder().check_encoder(py::str(py::getattr(encoder, "model", py::str(""))), fingerprint);
   const auto searched =
@@ -82,7 +78,9 @@ std::shared_ptr<RetrieverPart> dense_of([[maybe_unused]] const Index& index, [[m
 #endif
 }
 
-void bind_folder(py::module_& m) {
+}  // namespace
+
+void bind_index(py::module_& m) {
   py::class_<Index, RetrieverPart, std::shared_ptr<Index>>(
       m, "Index", "An index folder, mapped into memory: its passages, and BM25 over them as a retriever.")
       .def(py::init<const std::filesystem::path&>(), py::arg("folder"))
@@ -127,24 +125,6 @@ void bind_folder(py::module_& m) {
       "progress(stage, done, all) is told how far each stage is.");
 }
 
-#else
-
-class Index : public RetrieverPart {
- public:
-  using RetrieverPart::RetrieverPart;
-};
-
-void bind_folder(py::module_& m) {
-  py::class_<Index, RetrieverPart, std::shared_ptr<Index>>(m, "Index")
-      .def(left_out<std::shared_ptr<Index>>("reading JSON", "libsimdjson-dev"));
-  m.def("build_index",
-        [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
-}
+}  // namespace espalier::python
 
 #endif
-
-}  // namespace
-
-void bind_index(py::module_& m) { bind_folder(m); }
-
-}  // namespace espalier::python

@@ -5,9 +5,7 @@
 #include <espalier/run/world.hpp>
 
 #include "errors.hpp"
-#include "given.hpp"
 #include "settings.hpp"
-#include "signals.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/run/job.hpp>
 #include <espalier/run/prompt_trial.hpp>

@@ -1,15 +1,11 @@
 #ifdef ESPALIER_HAS_SQLITE
 #include <espalier/backend/sqlite_store.hpp>
-#endif
 
 #include "errors.hpp"
-#include "signals.hpp"
 
 #include <string>
 
 namespace espalier::python {
-
-#ifdef ESPALIER_HAS_SQLITE
 
 void bind_journal(py::module_& m) {
   m.def("check_journal", &backend::SqliteStore::check, py::arg("file"),
@@ -23,13 +19,6 @@ void bind_journal(py::module_& m) {
       "Adds the records of a journal to another one, where they are not there yet, as paid by a run.");
 }
 
-#else
-
-void bind_journal(py::module_& m) {
-  for (const char* name : {"check_journal", "copy_journal"})
-    m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("the journal", "libsqlite3-dev"); });
-}
+}  // namespace espalier::python
 
 #endif
-
-}  // namespace espalier::python

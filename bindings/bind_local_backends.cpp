@@ -1,4 +1,6 @@
 #include <espalier/backend/bm25.hpp>
+#include <espalier/backend/hybrid.hpp>
+#include <espalier/backend/rerank.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 
@@ -6,16 +8,14 @@
 
 namespace espalier::python {
 
+using backend::RerankRequest;
+
 namespace {
 
-class Simulated : public ModelPart {
- public:
-  using ModelPart::ModelPart;
-};
-class Bm25 : public RetrieverPart {
- public:
-  using RetrieverPart::RetrieverPart;
-};
+using Simulated = OwnPart<ModelPart, struct SimulatedTag>;
+using Bm25 = OwnPart<RetrieverPart, struct Bm25Tag>;
+using Hybrid = OwnPart<RetrieverPart, struct HybridTag>;
+using Reranked = OwnPart<RetrieverPart, struct RerankedTag>;
 
 template <class In, class Out>
 void bind_part(py::module_& m, const char* name, const char* doc) {
@@ -30,16 +30,56 @@ Simulated make_simulated(const std::vector<rag::Example>& questions, const sim::
   return Simulated(opens<Prompt, Completion>(std::move(model)), fingerprint);
 }
 
+/// A backend inside one of our services. Other Python threads can run beside that service.
+template <class In, class Out>
+std::unique_ptr<Service<In, Out>> open_inner(const py::object& part, const std::string& role) {
+  return std::make_unique<Guarded<In, Out, py::gil_scoped_acquire>>(open_backend<In, Out>(part, role));
+}
+
+Hybrid make_hybrid(const std::vector<py::object>& retrievers, std::uint32_t depth, double constant) {
+  const auto kept = std::make_shared<const std::vector<py::object>>(retrievers);
+  const RetrieverPart::Open open = [kept, depth, constant] {
+    std::vector<backend::Hybrid::Part> parts;
+    for (const py::object& retriever : *kept) parts.push_back(open_inner<Query, Passages>(retriever, "retriever"));
+    return std::make_unique<backend::Hybrid>(std::move(parts), backend::HybridOptions{depth, constant});
+  };
+  open();  // reports bad options now
+  Hasher hasher;
+  hasher.add(std::string_view("hybrid")).add(std::uint64_t(depth)).add(constant);
+  bool known = true;
+  for (const py::object& retriever : retrievers) {
+    const auto fingerprint = fingerprint_of<Query, Passages>(retriever);
+    known = known && fingerprint;
+    if (fingerprint) hasher.add(*fingerprint);
+  }
+  return Hybrid(open, known ? std::optional(hasher.finish()) : std::nullopt);
+}
+
+Reranked make_reranked(const py::object& retriever, const py::object& reranker, std::uint32_t depth) {
+  const auto kept = std::make_shared<const std::pair<py::object, py::object>>(retriever, reranker);
+  const RetrieverPart::Open open = [kept, depth] {
+    return std::make_unique<backend::Reranked>(
+        open_inner<Query, Passages>(kept->first, "retriever"),
+        open_inner<RerankRequest, RerankRequest::Scores>(kept->second, "reranker"), depth);
+  };
+  open();
+  const auto first = fingerprint_of<Query, Passages>(retriever);
+  const auto second = fingerprint_of<RerankRequest, RerankRequest::Scores>(reranker);
+  if (!first || !second) return Reranked(open);
+  return Reranked(
+      open, Hasher().add(std::string_view("reranked")).add(*first).add(*second).add(std::uint64_t(depth)).finish());
+}
+
 }  // namespace
 
 void bind_local_backends(py::module_& m) {
   bind_part<Prompt, Completion>(m, "Model", "A language model of Espalier's own.");
   bind_part<Query, Passages>(m, "Retriever", "A retriever of Espalier's own.");
   bind_part<EncodeRequest, Embedding>(m, "Encoder", "An encoder of Espalier's own.");
+  bind_part<RerankRequest, RerankRequest::Scores>(m, "Reranker", "A reranker of Espalier's own.");
 
   const sim::Skills skills;
-  py::class_<Simulated, ModelPart, std::shared_ptr<Simulated>>(
-      m, "Simulated", "A simulated language model with known skills: call its results simulated.")
+  part_class<Simulated>(m, "Simulated", "A simulated language model with known skills: call its results simulated.")
       .def(py::init([](const std::vector<rag::Example>& questions, double recall, double decompose, double phrase,
                        double read, double stop, double hallucinate, double malformed, double judge,
                        std::uint64_t seed) {
@@ -53,15 +93,11 @@ void bind_local_backends(py::module_& m) {
            "It knows the chains of these questions; each skill is a rate from 0 to 1.");
 
   const backend::Bm25Options bm25;
-  py::class_<Bm25, RetrieverPart, std::shared_ptr<Bm25>>(m, "Bm25",
-                                                         "BM25 over an index in memory, scored as Lucene does.")
+  part_class<Bm25>(m, "Bm25", "BM25 over an index in memory, scored as Lucene does.")
       .def(py::init(
                [](std::vector<Passage> passages, double k1, double b, const std::string& analyzer, unsigned threads) {
-                 backend::Bm25Options options;
-                 options.k1 = k1;
-                 options.b = b;
-                 options.analyzer = backend::Analyzer::named(analyzer);
-                 options.threads = threads;
+                 const backend::Bm25Options options{
+                     .k1 = k1, .b = b, .analyzer = backend::Analyzer::named(analyzer), .threads = threads};
                  const py::gil_scoped_release unlock;
                  return Bm25(opens<Query, Passages>(backend::Bm25(std::move(passages), options)));
                }),
@@ -69,6 +105,14 @@ void bind_local_backends(py::module_& m) {
            py::arg("analyzer") = bm25.analyzer.name(), py::arg("threads") = bm25.threads,
            "Analyzers: 'simple' and 'english-lucene'. No number of threads changes an answer; 0: as many as the "
            "machine runs at once.");
+
+  const backend::HybridOptions hybrid;
+  part_class<Hybrid>(m, "Hybrid", "Reciprocal-rank fusion of what several retrievers find.")
+      .def(py::init(&make_hybrid), py::arg("retrievers"), py::kw_only(), py::arg("depth") = hybrid.depth,
+           py::arg("constant") = hybrid.constant, "`depth` passages are asked of each; `constant` is added to ranks.");
+  part_class<Reranked>(m, "Reranked", "A retriever whose best passages a reranker puts in a new order.")
+      .def(py::init(&make_reranked), py::arg("retriever"), py::arg("reranker"), py::kw_only(), py::arg("depth") = 50,
+           "The best `depth` are reranked, the best of them returned.");
 
   py::class_<sim::World>(
       m, "World",

@@ -2,6 +2,7 @@
 #include <espalier/core/prompt.hpp>
 
 #include "bindings.hpp"
+#include "names.hpp"
 #include <pybind11/stl.h>
 
 #include <cstdint>
@@ -14,12 +15,6 @@
 namespace espalier::python {
 
 namespace {
-
-Completion::Finish finish_of(const std::string& name) {
-  for (std::size_t i = 0; i < std::size(Completion::finishes); ++i)
-    if (name == Completion::finishes[i]) return static_cast<Completion::Finish>(i);
-  bad_option("finish", name, "stop, length, other, too_long, refused");
-}
 
 /// The slots of a prompt's purpose with their values. Segments inside them have spans too, but are not slots.
 py::dict slots(const Prompt& prompt) {
@@ -105,7 +100,7 @@ void bind_prompt(py::module_& m) {
                        std::uint32_t completion_tokens, std::uint32_t thinking_tokens, std::optional<double> logprob,
                        const std::vector<std::pair<std::string, double>>& tokens) {
              Completion completion(std::move(text));
-             completion.finish = finish_of(finish);
+             completion.finish = named<Completion::Finish>("finish", finish, Completion::finishes);
              completion.prompt_tokens = prompt_tokens;
              completion.completion_tokens = completion_tokens;
              completion.thinking_tokens = thinking_tokens;
@@ -118,7 +113,7 @@ void bind_prompt(py::module_& m) {
            py::arg("tokens") = std::vector<std::pair<std::string, double>>())
       .def_readonly("text", &Completion::text)
       .def_property_readonly(
-          "finish", [](const Completion& c) { return Completion::finishes[static_cast<std::size_t>(c.finish)]; },
+          "finish", [](const Completion& c) { return name_of(c.finish, Completion::finishes); },
           "stop, length, other, too_long (the prompt did not fit into the model's context, and the text says so), or "
           "refused (the model refused to reply, and the text is its refusal).")
       .def_readonly("damaged", &Completion::damaged,

@@ -74,11 +74,6 @@ void bind_read(py::module_& m) {
 
 std::shared_ptr<GrownTree> tree_of(const TreeState&) { throw MissingPart("reading JSON", "libsimdjson-dev"); }
 
-void bind_read(py::module_& m) {
-  for (const char* name : {"read_questions", "read_passages", "read_trees"})
-    m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
-}
-
 #endif
 
 }  // namespace espalier::python

@@ -2,7 +2,7 @@
 #include <espalier/rag/render.hpp>
 
 #include "async_service.hpp"
-#include "rewards.hpp"
+#include "search.hpp"
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 

@@ -1,6 +1,209 @@
-#include "session.hpp"
+#include <espalier/backend/journal.hpp>
+#include <espalier/core/scheduler.hpp>
+
+#include "parts.hpp"
+#include "search.hpp"
+#include "settings.hpp"
+#include "tree.hpp"
+#ifdef ESPALIER_HAS_SQLITE
+#include <espalier/backend/sqlite_store.hpp>
+#endif
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace espalier::python {
+
+namespace {
+
+/// A journal on disk for a run's model, and for its retriever if that has a fingerprint.
+struct JournalPath {
+  std::string file;  ///< "" = none
+  std::optional<std::string> model_fingerprint;
+  std::optional<std::string> retriever_fingerprint;
+};
+
+/// The retriever of a search that was given none.
+std::vector<Passages> without_retriever(std::span<const Query>) {
+  throw std::invalid_argument("this search looks something up: give it a retriever");
+}
+
+template <class In, class Out>
+std::unique_ptr<Service<In, Out>> journaled([[maybe_unused]] std::unique_ptr<Service<In, Out>> service,
+                                            [[maybe_unused]] const std::string& file, [[maybe_unused]] Hash fingerprint,
+                                            [[maybe_unused]] std::string source) {
+#ifdef ESPALIER_HAS_SQLITE
+  return std::make_unique<backend::Journaled<In, Out>>(std::move(service), std::make_shared<backend::SqliteStore>(file),
+                                                       fingerprint, std::move(source));
+#else
+  throw MissingPart("the journal", "libsqlite3-dev");
+#endif
+}
+
+void check_ids(const std::vector<rag::Example>& questions) {
+  std::map<std::string, std::size_t> seen;
+  for (std::size_t i = 0; i < questions.size(); ++i)
+    if (const auto [known, fresh] = seen.emplace(questions[i].question.id, i); !fresh)
+      throw std::invalid_argument(
+          fmt::format("questions {} and {} share the id '{}'", known->second, i, questions[i].question.id));
+}
+
+/// A backend as a service, behind the journal if there is one. Throws std::invalid_argument if the model needs a
+/// fingerprint for the journal, and MissingPart without SQLite.
+std::unique_ptr<Service<Prompt, Completion>> open_model(const py::object& model, const JournalPath& journal) {
+  auto service = open_backend<Prompt, Completion>(model, "model");
+  if (journal.file.empty()) return service;
+  const auto known = identity<Prompt, Completion>(model, journal.model_fingerprint);
+  if (!known)
+    throw std::invalid_argument("a journal of a Python function needs fingerprint=, the name of the model behind it");
+  return journaled(std::move(service), journal.file, *known, journal.model_fingerprint.value_or("model"));
+}
+
+std::unique_ptr<Service<Query, Passages>> open_retriever(const py::object& retriever, const JournalPath& journal) {
+  if (retriever.is_none())
+    return std::make_unique<BatchService<Query, Passages, decltype(&without_retriever)>>(&without_retriever);
+  auto service = open_backend<Query, Passages>(retriever, "retriever");
+  const auto known = identity<Query, Passages>(retriever, journal.retriever_fingerprint);
+  if (journal.file.empty() || !known) return service;
+  return journaled(std::move(service), journal.file, *known, journal.retriever_fingerprint.value_or("retriever"));
+}
+
+/// Trees under way over one scheduler.
+class Session {
+ public:
+  /// If `model` is None, prompts are answered from outside by pending() and resume().
+  Session(std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,
+          const py::object& retriever, const py::object& reward, std::uint64_t seed, std::size_t in_flight,
+          const JournalPath& journal);
+
+  /// Grows all trees, at most `open` at once. Backend errors are kept. Any other error ends the session.
+  void run(std::size_t open);
+
+  /// Starts all trees, for sessions answered from outside.
+  void start();
+  std::vector<std::pair<Ticket, Prompt>> pending();
+  void resume(const py::dict& replies);
+  [[nodiscard]] bool done() const;
+
+  /// One tree per question, None while it grows or if a backend failed.
+  [[nodiscard]] const std::vector<std::shared_ptr<GrownTree>>& trees() const { return trees_; }
+  /// The backend errors by index of the question.
+  [[nodiscard]] const py::dict& errors() const { return errors_; }
+
+ private:
+  Task<rag::Tree> grow(std::size_t i) { return engine_->grow(rag::State(questions_[i]), seed_); }
+  void finish(std::size_t i, Outcome<rag::Tree> outcome);
+  void settle();
+  void collect();
+
+  std::shared_ptr<const Search> search_;
+  std::vector<rag::Example> questions_;
+  std::uint64_t seed_;
+  std::string options_;
+  std::vector<std::shared_ptr<GrownTree>> trees_;
+  py::dict errors_;
+  Scheduler scheduler_;
+  std::optional<ModelPort> model_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<Task<rag::Tree>> tasks_;
+};
+
+Session::Session(std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,
+                 const py::object& retriever, const py::object& reward, std::uint64_t seed, std::size_t in_flight,
+                 const JournalPath& journal)
+    : search_(std::move(search)),
+      questions_(std::move(questions)),
+      seed_(seed),
+      options_(search_->options()),
+      trees_(questions_.size()) {
+  check_ids(questions_);
+  model_ = model.is_none() ? scheduler_.external_model() : scheduler_.model(open_model(model, journal), in_flight);
+  engine_ = search_->on(scheduler_, *model_, scheduler_.retriever(open_retriever(retriever, journal)),
+                        reward.is_none() ? search_->reward : reward);
+  scheduler_.on_turn(check_signals);
+}
+
+void Session::run(std::size_t open) {
+  if (open == 0) bad_option("open_questions", open, "1 or more");
+  scheduler_.for_each(
+      questions_.size(), open, [&](std::size_t i) { return grow(i); },
+      [&](std::size_t i, Outcome<rag::Tree> outcome) {
+        const bool first = !outcome.ok() && errors_.empty() && questions_.size() > 1;  // one alone is raised at once
+        finish(i, std::move(outcome));
+        if (first)
+          warn(fmt::format("question '{}' failed: {}", questions_[i].question.id,
+                           py::str(errors_[py::int_(i)]).cast<std::string>()));
+      });
+}
+
+void Session::start() {
+  for (std::size_t i = 0; i < questions_.size(); ++i) {
+    tasks_.push_back(grow(i));
+    scheduler_.start(tasks_.back());
+  }
+  settle();
+}
+
+std::vector<std::pair<Ticket, Prompt>> Session::pending() {
+  std::vector<std::pair<Ticket, Prompt>> asked;
+  for (const auto& [ticket, prompt] : model_->pending()) asked.emplace_back(ticket, *prompt);
+  return asked;
+}
+
+void Session::resume(const py::dict& replies) {
+  std::vector<std::pair<Ticket, Outcome<Completion>>> outcomes;
+  for (const auto& [ticket, reply] : replies) {
+    if (PyUnicode_Check(reply.ptr()))
+      outcomes.emplace_back(ticket.cast<Ticket>(), Completion(reply.cast<std::string>()));
+    else if (py::isinstance<Completion>(reply)) outcomes.emplace_back(ticket.cast<Ticket>(), reply.cast<Completion>());
+    else if (py::isinstance(reply, error_class("BackendError")))
+      outcomes.emplace_back(ticket.cast<Ticket>(),
+                            std::make_exception_ptr(PythonBackendError(py::reinterpret_borrow<py::object>(reply))));
+    else
+      throw py::type_error(fmt::format("a reply is a str, a Completion or a BackendError, not {}", type_name(reply)));
+  }
+  for (auto& [ticket, outcome] : outcomes) scheduler_.resume(*model_, ticket, std::move(outcome));
+  settle();
+}
+
+bool Session::done() const {
+  return std::all_of(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); });
+}
+
+/// Runs everything that needs no reply from outside.
+void Session::settle() {
+  while (scheduler_.step()) {
+  }
+  collect();
+}
+
+/// Takes the finished trees.
+void Session::collect() {
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    if (!tasks_[i].done() || trees_[i] || errors_.contains(py::int_(i))) continue;
+    try {
+      finish(i, tasks_[i].take());
+    } catch (const BackendError&) {
+      finish(i, std::current_exception());
+    }
+  }
+}
+
+void Session::finish(std::size_t i, Outcome<rag::Tree> outcome) {
+  if (!outcome.ok()) errors_[py::int_(i)] = python_error(outcome.error());
+  else
+    trees_[i] = std::make_shared<GrownTree>(
+        GrownTree{std::move(outcome).value(), search_->method, seed_, options_, search_->environment.prompts});
+}
+
+}  // namespace
 
 void bind_search(py::module_& m) {
   py::class_<RolloutPart>(m, "Rollout", "The value of a state: the mean reward of n simulated ends.")

@@ -4,6 +4,8 @@
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 
+#include "names.hpp"
+#include "problem.hpp"
 #include "tree.hpp"
 #include <fmt/format.h>
 #include <pybind11/stl.h>
@@ -16,32 +18,82 @@
 
 namespace espalier::python {
 
+/// What Python shows of a state.
+std::string state_text(const ProblemState& state) { return py::repr(state.object); }
+/// What Python shows of an action.
+std::string action_text(const ProblemAction& action) { return py::repr(action.object); }
+
+}  // namespace espalier::python
+
+template <>
+struct fmt::formatter<espalier::python::ProblemState> : espalier::detail::Described<&espalier::python::state_text> {};
+template <>
+struct fmt::formatter<espalier::python::ProblemAction> : espalier::detail::Described<&espalier::python::action_text> {};
+
+namespace espalier::python {
+
 namespace {
 
 using SharedTree = std::shared_ptr<GrownTree>;
 
+/// The tree that a Python object holds.
+const rag::Tree& tree_in(const GrownTree& grown) { return grown.tree; }
+const ProblemTree& tree_in(const ProblemTree& grown) { return grown; }
+
 /// One node of a tree. It keeps the tree alive.
-class NodeView {
- public:
-  NodeView(SharedTree tree, NodeId id) : tree_(std::move(tree)), id(id) {}
-  [[nodiscard]] const Node<double>& node() const { return tree_->tree[id]; }
-  [[nodiscard]] const rag::Tree& tree() const { return tree_->tree; }
-  [[nodiscard]] std::optional<NodeView> parent() const {
-    if (id == rag::Tree::root()) return std::nullopt;
-    return NodeView(tree_, node().parent);
+template <class Grown>
+struct View {
+  std::shared_ptr<Grown> grown;
+  NodeId id;
+
+  [[nodiscard]] const auto& tree() const { return tree_in(*grown); }
+  [[nodiscard]] const Node<double>& node() const { return tree()[id]; }
+  [[nodiscard]] std::optional<View> parent() const {
+    return node().parent == no_node ? std::nullopt : std::optional(View{grown, node().parent});
   }
-  [[nodiscard]] std::vector<NodeView> children() const {
-    std::vector<NodeView> nodes;
-    for (const NodeId child : tree().children(id)) nodes.emplace_back(tree_, child);
+  [[nodiscard]] std::vector<View> children() const {
+    std::vector<View> nodes;
+    for (const NodeId child : tree().children(id)) nodes.push_back({grown, child});
     return nodes;
   }
-
- private:
-  SharedTree tree_;
-
- public:
-  NodeId id;
 };
+using NodeView = View<GrownTree>;
+using ProblemNode = View<ProblemTree>;
+
+/// Registers what nodes of both sorts have.
+template <class Grown>
+auto bind_view(py::module_& m, const char* name, const char* doc) {
+  using Seen = View<Grown>;
+  return py::class_<Seen>(m, name, doc)
+      .def_readonly("id", &Seen::id)
+      .def_property_readonly(
+          "value", [](const Seen& n) { return n.node().mean(); }, "Mean of the values backed up through it.")
+      .def_property_readonly("visits", [](const Seen& n) { return n.node().visits; })
+      .def_property_readonly("prior", [](const Seen& n) { return n.node().prior; })
+      .def_property_readonly("status", [](const Seen& n) { return output::detail::name(n.node().status); })
+      .def_property_readonly("parent", &Seen::parent)
+      .def_property_readonly("children", &Seen::children)
+      .def(
+          "__eq__", [](const Seen& a, const Seen& b) { return a.grown == b.grown && a.id == b.id; }, py::is_operator())
+      .def("__hash__", [](const Seen& n) { return n.id; });
+}
+
+/// Registers what trees of both sorts have.
+template <class Bound>
+void bind_nodes(Bound& bound) {
+  using Grown = typename Bound::type;
+  bound.def_property_readonly("root", [](const std::shared_ptr<Grown>& t) { return View<Grown>{t, rag::Tree::root()}; })
+      .def_property_readonly(
+          "nodes",
+          [](const std::shared_ptr<Grown>& t) {
+            std::vector<View<Grown>> nodes;
+            for (NodeId id = 0; id < tree_in(*t).size(); ++id) nodes.push_back({t, id});
+            return nodes;
+          },
+          "Parents before their children.")
+      .def("__len__", [](const Grown& t) { return tree_in(t).size(); })
+      .def("__str__", [](const Grown& t) { return fmt::format("{}", tree_in(t)); }, "An outline: one line per node.");
+}
 
 py::object loads(const std::string& json) { return py::module_::import("json").attr("loads")(json); }
 
@@ -66,15 +118,11 @@ TreeState state_of(const GrownTree& tree) {
 }
 
 output::ChainChoice choice_of(const std::string& name) {
-  constexpr const char* names[] = {"best", "most", "least", "random"};
-  for (int i = 0; i < 4; ++i)
-    if (name == names[i]) return static_cast<output::ChainChoice>(i);
-  bad_option("chain", name, "best, most, least, random");
+  return named<output::ChainChoice>("chain", name, Names<4>{"best", "most", "least", "random"});
 }
 
 void bind_node(py::module_& m) {
-  py::class_<NodeView>(m, "Node", "One node of a tree.")
-      .def_readonly("id", &NodeView::id)
+  bind_view<GrownTree>(m, "Node", "One node of a tree.")
       .def_property_readonly("kind",
                              [](const NodeView& n) -> std::optional<std::string> {
                                if (n.id == rag::Tree::root()) return std::nullopt;
@@ -86,13 +134,8 @@ void bind_node(py::module_& m) {
       .def_property_readonly("thought", [](const NodeView& n) { return n.tree().action(n.id).thought; })
       .def_property_readonly("state", [](const NodeView& n) { return n.tree().state(n.id); })
       .def_property_readonly(
-          "value", [](const NodeView& n) { return n.node().mean(); }, "Mean of the values backed up through it.")
-      .def_property_readonly(
           "reward", [](const NodeView& n) { return output::rewards(n.tree())[n.id]; },
           "Its own: the mean over its rollouts, or None.")
-      .def_property_readonly("visits", [](const NodeView& n) { return n.node().visits; })
-      .def_property_readonly("prior", [](const NodeView& n) { return n.node().prior; })
-      .def_property_readonly("status", [](const NodeView& n) { return output::detail::name(n.node().status); })
       .def_property_readonly(
           "reason",
           [](const NodeView& n) -> std::optional<std::string> {
@@ -100,24 +143,37 @@ void bind_node(py::module_& m) {
             return output::detail::name(n.node().reason);
           },
           "Why it was pruned, or None.")
-      .def_property_readonly("parent", &NodeView::parent)
-      .def_property_readonly("children", &NodeView::children)
-      .def(
-          "__eq__", [](const NodeView& a, const NodeView& b) { return &a.tree() == &b.tree() && a.id == b.id; },
-          py::is_operator())
-      .def("__hash__", [](const NodeView& n) { return n.id; })
       .def("__repr__", [](const NodeView& n) {
         return py::str("Node(id={}, text={!r}, value={}, visits={})")
             .format(n.id, n.tree().action(n.id).text, n.node().mean(), n.node().visits);
       });
 }
 
+void bind_problem_tree(py::module_& m) {
+  bind_view<ProblemTree>(m, "ProblemNode", "One node of a tree over a problem of one's own.")
+      .def_property_readonly("state", [](const ProblemNode& n) { return n.tree().state(n.id).object; })
+      .def_property_readonly(
+          "action", [](const ProblemNode& n) { return n.tree().action(n.id).object; }, "None at the root.")
+      .def_property_readonly("kind", [](const ProblemNode& n) { return n.node().kind; })
+      .def("__repr__", [](const ProblemNode& n) {
+        return py::str("ProblemNode(id={}, action={!r}, value={}, visits={})")
+            .format(n.id, n.tree().action(n.id).object, n.node().mean(), n.node().visits);
+      });
+  py::class_<ProblemTree, std::shared_ptr<ProblemTree>> tree(m, "ProblemTree",
+                                                             "A grown tree over a problem of one's own.");
+  bind_nodes(tree);
+  tree.def("__repr__", [](const ProblemTree& t) { return py::str("ProblemTree({} nodes)").format(t.size()); });
+}
+
 }  // namespace
 
 void bind_tree(py::module_& m) {
   bind_node(m);
-  py::class_<GrownTree, SharedTree>(m, "Tree", "A grown tree: what was tried, what it was worth, what was cut and why.")
-      .def_property_readonly("question",
+  bind_problem_tree(m);
+  py::class_<GrownTree, SharedTree> tree(m, "Tree",
+                                         "A grown tree: what was tried, what it was worth, what was cut and why.");
+  bind_nodes(tree);
+  tree.def_property_readonly("question",
                              [](const GrownTree& t) {
                                const rag::State& root = t.tree.state(rag::Tree::root());
                                return rag::Example{
@@ -131,15 +187,6 @@ void bind_tree(py::module_& m) {
       .def_property_readonly(
           "oracle", [](const GrownTree& t) { return output::oracle(t.tree); },
           "Gold answers may have steered it: its search had them. Its scores are no measure of a method.")
-      .def_property_readonly("root", [](const SharedTree& t) { return NodeView(t, rag::Tree::root()); })
-      .def_property_readonly(
-          "nodes",
-          [](const SharedTree& t) {
-            std::vector<NodeView> nodes;
-            for (NodeId id = 0; id < t->tree.size(); ++id) nodes.emplace_back(t, id);
-            return nodes;
-          },
-          "Parents before their children.")
       .def_property_readonly(
           "costs",
           [](const GrownTree& t) {
@@ -175,12 +222,9 @@ void bind_tree(py::module_& m) {
           },
           "By purpose, how the first completion that could not be read begins, and the max_tokens that ended it, if "
           "they did.")
-      .def("__len__", [](const GrownTree& t) { return t.tree.size(); })
       .def("to_json", &to_json, "The tree as a line of trees.jsonl, without the line's end.")
       .def("to_dict", [](const GrownTree& t) { return loads(to_json(t)); })
       .def(py::pickle(&state_of, &tree_of))
-      .def(
-          "__str__", [](const GrownTree& t) { return fmt::format("{}", t.tree); }, "An outline: one line per node.")
       .def("__repr__", [](const GrownTree& t) {
         return py::str("Tree({!r}, {} nodes)").format(t.tree.state(rag::Tree::root()).question().text, t.tree.size());
       });
@@ -198,7 +242,7 @@ void bind_tree(py::module_& m) {
       [](const SharedTree& tree) -> std::optional<NodeView> {
         const auto best = output::best_answer(tree->tree);
         if (!best) return std::nullopt;
-        return NodeView(tree, best->node);
+        return NodeView{tree, best->node};
       },
       py::arg("tree"), "The node at which that answer stands, or whose rollouts gave it.");
   m.def(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/rerank.hpp>
 #include <espalier/core/passage.hpp>
 #include <espalier/core/prompt.hpp>
 #include <espalier/core/service.hpp>
@@ -132,6 +133,14 @@ inline Embedding Callable<EncodeRequest, Embedding>::read(const py::object& item
   Embedding embedding;
   if (!read_floats(item, embedding)) refuse_item(i, "a row of floats", type_name(item));
   return embedding;
+}
+
+template <>
+inline backend::RerankRequest::Scores Callable<backend::RerankRequest, backend::RerankRequest::Scores>::read(
+    const py::object& item, const backend::RerankRequest&, std::size_t i) const {
+  std::vector<float> numbers;
+  if (!read_floats(item, numbers)) refuse_item(i, "a row of floats", type_name(item));
+  return {numbers.begin(), numbers.end()};
 }
 
 }  // namespace espalier::python

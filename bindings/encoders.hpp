@@ -7,7 +7,6 @@
 #endif
 
 #include "parts.hpp"
-#include <fmt/format.h>
 
 #include <cstdint>
 #include <memory>
@@ -25,10 +24,7 @@ enum class Opened : std::uint8_t { each_batch, once };
 
 /// An encoder as a batch function. A part is called and waited for.
 inline backend::detail::AnyEncoder make_encoder(const py::object& encoder, Opened opened) {
-  if (!py::isinstance<EncoderPart>(encoder)) {
-    if (!PyCallable_Check(encoder.ptr()))
-      throw py::type_error(fmt::format("the encoder must be a function of a list of requests or an Encoder, not {}",
-                                       type_name(encoder)));
+  if (!is_part<EncodeRequest, Embedding>(encoder, "encoder")) {
     if (!asks_singly(encoder)) return Callable<EncodeRequest, Embedding>(encoder, "encoder");
     return make_encoder(py::cast(EncoderPart([kept = shared(encoder)] {
                           return make_service<EncodeRequest, Embedding>(*kept, "encoder");
@@ -42,11 +38,6 @@ inline backend::detail::AnyEncoder make_encoder(const py::object& encoder, Opene
     const std::vector<EncodeRequest> requests(texts.begin(), texts.end());
     return service ? EncoderPart::ask(*service, requests) : (*part)(requests);
   };
-}
-
-/// The fingerprint of an encoder. Nothing for a function.
-inline std::optional<Hash> fingerprint_of(const py::object& encoder) {
-  return py::isinstance<EncoderPart>(encoder) ? encoder.cast<const EncoderPart&>().fingerprint : std::nullopt;
 }
 
 /// An encoder that is opened once, behind a journal that keeps its embeddings under this fingerprint.

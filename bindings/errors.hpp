@@ -43,6 +43,12 @@ py::object python_error(const std::exception_ptr& error);
   throw py::error_already_set();
 }
 
+/// Throws the exception of a signal handler (Ctrl-C), or one that ends the run if nobody awaits it any more.
+void check_signals();
+
+/// Writes a warning to Python's logger "espalier". Takes the interpreter lock.
+void warn(const std::string& what);
+
 /// The name of an object's type, for messages.
 inline std::string type_name(py::handle object) {
   return py::type::handle_of(object).attr("__name__").cast<std::string>();

@@ -1,24 +1,13 @@
-#include "given.hpp"
-
 #include <espalier/run/backends.hpp>
 
 #include "parts.hpp"
+#include "settings.hpp"
 
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 namespace espalier::python {
-
-template <class In, class Out>
-std::optional<Hash> identity(const py::object& backend, const std::optional<std::string>& given) {
-  if (given) return Hasher().add("given").add(*given).finish();
-  if (py::isinstance<Part<In, Out>>(backend)) return backend.cast<const Part<In, Out>&>().fingerprint;
-  return std::nullopt;
-}
-template std::optional<Hash> identity<Prompt, Completion>(const py::object&, const std::optional<std::string>&);
-template std::optional<Hash> identity<EncodeRequest, Embedding>(const py::object&, const std::optional<std::string>&);
-template std::optional<Hash> identity<Query, Passages>(const py::object&, const std::optional<std::string>&);
 
 namespace {
 
@@ -44,9 +33,7 @@ run::Given<In, Out> given(const py::handle& entry, const std::string& role) {
   const py::object backend = row[0], begin = row[3];
   const auto name = row[1].cast<std::optional<std::string>>();
   const auto label = row[2].cast<std::string>();
-  if (!py::isinstance<Part<In, Out>>(backend) && !PyCallable_Check(backend.ptr()))
-    throw py::type_error(fmt::format("the {0} must be a function of a list of requests or a {0} of espalier, not {1}",
-                                     role, type_name(backend)));
+  (void)is_part<In, Out>(backend, role);
   run::Given<In, Out> made;
   made.fingerprint = identity<In, Out>(backend, name);
   made.by_name = name.has_value();

@@ -1,32 +1,106 @@
+#include <espalier/core/error.hpp>
+#include <espalier/version.hpp>
+
 #include "bindings.hpp"
 
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace espalier::python {
+
+namespace {
+
+void bind_build(py::module_& m) {
+  m.def(
+      "build_info",
+      [] {
+        static constexpr std::pair<const char*, const char*> all[] = {
+#include <espalier_parts.inc>
+        };
+        py::dict parts;  // None: the part is there
+        for (const auto& [name, left_out] : all)
+          parts[name] = *left_out ? py::object(py::str(left_out)) : py::object(py::none());
+        py::dict info;
+        info["version"] = std::string(version);
+#ifdef __clang__
+        info["compiler"] = "clang " __clang_version__;
+#else
+        info["compiler"] = "g++ " __VERSION__;
+#endif
+        info["parts"] = parts;
+        return info;
+      },
+      "Version, compiler, and of each optional part None or why it was left out.");
+}
+
+/// What this build was made without: the constructor of each such class, and each such function, says which part that
+/// is, and which packages bring it.
+void stand_in(const py::module_& m) {
+  using Names = std::vector<const char*>;
+  const std::tuple<const char*, const char*, Names> parts[] = {
+      {"exact dense search", "libeigen3-dev", {"Dense"}},
+      {"faiss retrieval", "libfaiss-dev and libopenblas-dev", {"Faiss"}},
+      {"the client for servers",
+       "libcurl4-openssl-dev and libsimdjson-dev",
+       {"OpenAi", "HttpRetriever", "HttpEncoder", "HttpScorer", "HttpReranker"}},
+      {"the journal", "libsqlite3-dev and libsimdjson-dev", {"ingest_batch", "check_journal", "copy_journal"}},
+      {"reading JSON",
+       "libsimdjson-dev",
+       {"Index", "build_index", "read_questions", "read_passages", "read_trees", "run_job", "check_job", "try_prompts",
+        "Answering", "changed_outputs", "complete_merge", "note_outputs"}},
+  };
+  const py::object make_class = py::module_::import("builtins").attr("type");
+  for (const auto& [part, packages, names] : parts)
+    for (const char* name : names) {
+      if (py::hasattr(m, name)) continue;
+      py::dict members;
+      members["__init__"] = py::cpp_function([part = part, packages = packages](const py::args&, const py::kwargs&) {
+        throw MissingPart(part, packages);
+      });
+      m.attr(name) = make_class(name, py::tuple(), members);
+    }
+}
+
+void bind_all(py::module_& m) {
+  bind_errors();
+  bind_build(m);
+  bind_data(m);
+  bind_prompt(m);
+  bind_rewards(m);
+  bind_local_backends(m);
+  bind_dense(m);
+#ifdef ESPALIER_HAS_CURL
+  bind_http(m);
+#endif
+  bind_environment(m);
+  bind_tree(m);
+#ifdef ESPALIER_HAS_SIMDJSON
+  bind_index(m);
+  bind_answering(m);
+  bind_read(m);
+#endif
+  bind_search(m);
+  bind_engines(m);
+  bind_job(m);
+  bind_batch(m);
+  bind_work_folder(m);
+  bind_shards(m);
+#ifdef ESPALIER_HAS_SQLITE
+  bind_journal(m);
+#endif
+  bind_method(m);
+  bind_problem(m);
+  stand_in(m);
+  shorten_mismatches(m);
+}
+
+}  // namespace
+
+}  // namespace espalier::python
+
 PYBIND11_MODULE(_core, m) {
-  namespace python = espalier::python;
   m.doc() = "The compiled part of Espalier. Use the package espalier, which names everything here.";
-  python::bind_errors();
-  python::bind_build(m);
-  python::bind_data(m);
-  python::bind_prompt(m);
-  python::bind_rewards(m);
-  python::bind_local_backends(m);
-  python::bind_dense(m);
-  python::bind_http(m);
-  python::bind_index(m);
-  python::bind_ranking(m);
-  python::bind_environment(m);
-  python::bind_tree(m);
-  python::bind_read(m);
-  python::bind_search(m);
-  python::bind_mcts(m);
-  python::bind_beam(m);
-  python::bind_job(m);
-  python::bind_answering(m);
-  python::bind_batch(m);
-  python::bind_work_folder(m);
-  python::bind_shards(m);
-  python::bind_journal(m);
-  python::bind_method(m);
-  python::bind_problem_tree(m);
-  python::bind_problem(m);
-  python::shorten_mismatches(m);
+  espalier::python::bind_all(m);
 }

@@ -15,17 +15,17 @@ using Names = std::array<const char*, n>;
 inline constexpr Names<5> valued_nodes{"first", "each", "leaf", "alike", "all"};
 
 /// The value with this name.
-template <class Value, std::size_t n>
-Value named(const char* option, const std::string& name, const Names<n>& names) {
+template <class Value, class All>
+Value named(const char* option, const std::string& name, const All& names) {
   std::string allowed;
-  for (std::size_t i = 0; i < n; ++i) {
+  for (std::size_t i = 0; i < std::size(names); ++i) {
     if (name == names[i]) return static_cast<Value>(i);
     allowed += (i ? ", " : "") + std::string(names[i]);
   }
   bad_option(option, name, allowed);
 }
-template <class Value, std::size_t n>
-const char* name_of(Value value, const Names<n>& names) {
+template <class Value, class All>
+const char* name_of(Value value, const All& names) {
   return names[static_cast<std::size_t>(value)];
 }
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "async_service.hpp"
-#include "signals.hpp"
 #include <fmt/format.h>
 #include <pybind11/stl.h>
 
@@ -66,6 +65,19 @@ class Part {
 using ModelPart = Part<Prompt, Completion>;
 using RetrieverPart = Part<Query, Passages>;
 using EncoderPart = Part<EncodeRequest, Embedding>;
+using RerankerPart = Part<backend::RerankRequest, backend::RerankRequest::Scores>;
+
+/// A part with a class of its own in Python. The tag tells it from others.
+template <class Base, class Tag>
+class OwnPart : public Base {
+ public:
+  using Base::Base;
+  using Kind = Base;
+};
+template <class T>
+auto part_class(py::module_& m, const char* name, const char* doc) {
+  return py::class_<T, typename T::Kind, std::shared_ptr<T>>(m, name, doc);
+}
 
 /// One of our batch functions as a part. Every run gets a copy.
 template <class In, class Out, class F>
@@ -73,20 +85,32 @@ typename Part<In, Out>::Open opens(F f) {
   return [f = std::move(f)] { return std::make_unique<BatchService<In, Out, F>>(f); };
 }
 
-/// Opens a part, or a Python function as a service. Raises TypeError for anything else.
+/// Whether a backend is a part. False for a function. Raises TypeError for anything else.
 template <class In, class Out>
-std::unique_ptr<Service<In, Out>> open_backend(const py::object& backend, const std::string& role) {
-  if (py::isinstance<Part<In, Out>>(backend)) return backend.cast<const Part<In, Out>&>().open();
-  if (!PyCallable_Check(backend.ptr()))
-    throw py::type_error(fmt::format("the {0} must be a function of a list of requests or a {0} of espalier, not {1}",
-                                     role, type_name(backend)));
-  return make_service<In, Out>(backend, role);
+bool is_part(const py::object& backend, const std::string& role) {
+  if (py::isinstance<Part<In, Out>>(backend)) return true;
+  if (PyCallable_Check(backend.ptr())) return false;
+  throw py::type_error(fmt::format("the {0} must be a function of a list of requests or a {0} of espalier, not {1}",
+                                   role, type_name(backend)));
 }
 
-/// The constructor of a part that is not in this build. It names the package that provides it.
-template <class T>
-auto left_out(const char* part, const char* package) {
-  return py::init([part, package](const py::args&, const py::kwargs&) -> T { throw MissingPart(part, package); });
+/// Opens a part, or a Python function as a service.
+template <class In, class Out>
+std::unique_ptr<Service<In, Out>> open_backend(const py::object& backend, const std::string& role) {
+  return is_part<In, Out>(backend, role) ? backend.cast<const Part<In, Out>&>().open()
+                                         : make_service<In, Out>(backend, role);
+}
+
+/// The fingerprint of a part. Nothing for a function.
+template <class In, class Out>
+std::optional<Hash> fingerprint_of(const py::object& backend) {
+  return py::isinstance<Part<In, Out>>(backend) ? backend.cast<const Part<In, Out>&>().fingerprint : std::nullopt;
+}
+
+/// The identity of a backend: the fingerprint that a user gave, or that of a part.
+template <class In, class Out>
+std::optional<Hash> identity(const py::object& backend, const std::optional<std::string>& given) {
+  return given ? Hasher().add("given").add(*given).finish() : fingerprint_of<In, Out>(backend);
 }
 
 }  // namespace espalier::python

@@ -5,8 +5,7 @@
 #include <espalier/policy/prune.hpp>
 
 #include "errors.hpp"
-#include "selection.hpp"
-#include "signals.hpp"
+#include "search.hpp"
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
 

@@ -2,6 +2,8 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/scheduler.hpp>
+#include <espalier/policy/select.hpp>
+#include <espalier/rag/rewards.hpp>
 #include <espalier/search/budget.hpp>
 
 #include "bindings.hpp"
@@ -12,6 +14,16 @@
 #include <utility>
 
 namespace espalier::python {
+
+/// The end of a search or rollout for a Python reward. Never shared.
+struct RewardRequest {
+  explicit RewardRequest(rag::State end) : state(std::move(end)) {}
+  rag::State state;
+};
+
+/// One of our rewards, or a Python function of a list of states, called once per batch over all trees of the scheduler.
+/// Throws py::type_error for anything else.
+rag::AnyReward make_reward(const py::object& reward, Scheduler& scheduler);
 
 /// An engine that is ready to grow trees. It must outlive their tasks.
 class Engine {
@@ -56,6 +68,13 @@ struct RolloutPart {
   py::object reward;
   std::uint32_t n;
   std::uint32_t max_steps;
+};
+
+/// A selection policy that keeps its options for the provenance.
+template <class Policy>
+struct Chosen : Policy {
+  explicit Chosen(typename Policy::Options numbers = {}) : Policy(numbers), options(numbers) {}
+  typename Policy::Options options;
 };
 
 /// An engine of espalier/search over the policy loop.

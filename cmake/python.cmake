@@ -22,7 +22,7 @@ endfunction()
 
 # What grows trees, retrieves and reads replies is optimised fully. What runs once a run is not: that is a third less work.
 set(busy ${bindings})
-list(FILTER busy INCLUDE REGEX "/bind_(beam|dense|environment|http|index|local_backends|mcts|problem|problem_tree|ranking|search)[.]cpp$|/session[.]cpp$")
+list(FILTER busy INCLUDE REGEX "/bind_(dense|engines|environment|http|index|local_backends|problem|search)[.]cpp$")
 list(REMOVE_ITEM bindings ${busy})
 espalier_units(_core "${busy}")
 espalier_units(core_once "${bindings}")
