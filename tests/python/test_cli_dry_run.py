@@ -75,6 +75,7 @@ def test_no_connection_is_opened(capsys, server: ModelServer, files: Path, tmp_p
 def test_an_evaluation_estimates_every_run(capsys, files: Path, tmp_path: Path):
     said = dry(capsys, "eval", "--methods", "direct,decex", *inputs(files), "--out", tmp_path / "out")
     direct, decex = said["runs"]
+    assert (direct["method"], decex["method"]) == ("direct", "decex")
     assert direct["estimate"]["by_purpose"]["all"]["calls"] == 12
     assert decex["estimate"]["by_purpose"]["all"]["calls"] > 12
     assert said["config"]["methods"] == "direct,decex"
