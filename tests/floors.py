@@ -70,8 +70,6 @@ TASK = re.compile(
     re.MULTILINE,
 )
 LAZY_FOLDERS = ("rag/", "method/")
-# Folders whose private headers are still reached from elsewhere, and from where.
-REACHING = {"backend": {"run"}, "output": {"run", "bindings"}, "run": {"bindings"}}
 
 LONGEST = 250
 MEDIAN = 120
@@ -108,9 +106,7 @@ def private_to(included: str) -> str:
 def reached_detail(header: str, included: str) -> str | None:
     """What is wrong with an include of a private header, or None. `header`: under include/espalier, or in bindings/."""
     owner = private_to(included)
-    if not owner or header.startswith(owner + "/") or header.split("/")[0] in REACHING.get(owner.split("/")[0], ()):
-        return None
-    return f"<{included}>: private to {owner}"
+    return f"<{included}>: private to {owner}" if owner and not header.startswith(owner + "/") else None
 
 
 def check_include(header: str, included: str) -> str | None:

@@ -1,5 +1,5 @@
-#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/backend/detail/index/checked_writer.hpp>
+#include <espalier/backend/index/checked_file.hpp>
 
 #include "temporary_folder.hpp"
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-#include <espalier/backend/detail/http/fleet.hpp>
+#include <espalier/backend/http/fleet.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include <espalier/backend/detail/chat/reply.hpp>
+#include <espalier/backend/chat/reply.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // What servers send: completions, hits, embeddings, errors. The first byte chooses the reader.
-#include <espalier/backend/detail/chat/reply.hpp>
+#include <espalier/backend/chat/reply.hpp>
 #include <espalier/backend/http_retriever.hpp>
 
 #include "fuzzing.hpp"

@@ -1,5 +1,5 @@
 // Replies that come as events or in lines.
-#include <espalier/backend/detail/chat/reply.hpp>
+#include <espalier/backend/chat/reply.hpp>
 
 #include "fuzzing.hpp"
 

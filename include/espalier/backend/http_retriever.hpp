@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/detail/http/service.hpp>
 #include <espalier/backend/http/client.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/http/fleet.hpp>
+#include <espalier/backend/http/fleet.hpp>
 #include <espalier/core/batch_service.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/prompt.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/backend/detail/chat/openai_request.hpp>
-#include <espalier/backend/detail/chat/reply.hpp>
-#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/backend/chat/openai_request.hpp>
+#include <espalier/backend/chat/reply.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/core/prompt.hpp>
 #include <espalier/core/service.hpp>

@@ -2,7 +2,7 @@
 
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/dense_file.hpp>
-#include <espalier/backend/detail/index/checked_file.hpp>
+#include <espalier/backend/index/checked_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>

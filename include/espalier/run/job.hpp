@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/detail/chat/extra_body.hpp>
-#include <espalier/backend/detail/chat/thinking.hpp>
+#include <espalier/backend/chat/extra_body.hpp>
+#include <espalier/backend/chat/thinking.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>

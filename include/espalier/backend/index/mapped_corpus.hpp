@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/backend/detail/index/checked_writer.hpp>
+#include <espalier/backend/index/checked_file.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/passage.hpp>

@@ -1,10 +1,10 @@
 #pragma once
 
-#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/backend/detail/index/checked_writer.hpp>
 #include <espalier/backend/detail/index/corpus.hpp>
 #include <espalier/backend/detail/index/parallel.hpp>
 #include <espalier/backend/detail/lexical/run.hpp>
+#include <espalier/backend/index/checked_file.hpp>
 #include <espalier/backend/lexical/analyzer.hpp>
 #include <espalier/backend/lexical/index.hpp>
 #include <espalier/core/error.hpp>

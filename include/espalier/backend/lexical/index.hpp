@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/backend/detail/lexical/posting_list.hpp>
 #include <espalier/backend/detail/lexical/term_table.hpp>
+#include <espalier/backend/index/checked_file.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 

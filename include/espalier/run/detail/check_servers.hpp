@@ -6,7 +6,7 @@
 #include <espalier/run/prompt_trial.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
-#include <espalier/backend/detail/chat/openai_request.hpp>
+#include <espalier/backend/chat/openai_request.hpp>
 #include <espalier/run/detail/known_servers.hpp>
 #endif
 

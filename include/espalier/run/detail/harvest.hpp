@@ -7,7 +7,7 @@
 #include <espalier/run/detail/summary.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
-#include <espalier/backend/detail/http/endpoint.hpp>
+#include <espalier/backend/http/endpoint.hpp>
 #include <espalier/run/backends.hpp>
 #endif
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <espalier/backend/chat/dialect.hpp>
-#include <espalier/backend/detail/chat/server_dialect.hpp>
-#include <espalier/backend/detail/http/endpoint.hpp>
-#include <espalier/backend/detail/http/fleet.hpp>
+#include <espalier/backend/chat/server_dialect.hpp>
+#include <espalier/backend/http/endpoint.hpp>
+#include <espalier/backend/http/fleet.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/http/fleet.hpp>
+#include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/journal.hpp>
 #include <espalier/backend/journal/store.hpp>
 #include <espalier/core/error.hpp>

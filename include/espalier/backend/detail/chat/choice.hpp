@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/backend/detail/chat/tools.hpp>
-#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/prompt.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/detail/chat/refusal.hpp>
-#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/grammar.hpp>
 #include <espalier/core/json_writer.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 
 #include <algorithm>

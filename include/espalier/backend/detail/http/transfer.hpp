@@ -1,9 +1,9 @@
 #pragma once
 
-#include <espalier/backend/detail/http/endpoint.hpp>
-#include <espalier/backend/detail/http/fleet.hpp>
-#include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/detail/http/server_error.hpp>
+#include <espalier/backend/http/endpoint.hpp>
+#include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 
 #include <curl/curl.h>

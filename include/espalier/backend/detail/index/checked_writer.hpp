@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/index/checked_file.hpp>
+#include <espalier/backend/index/checked_file.hpp>
 #include <espalier/core/atomic_file.hpp>
 #include <espalier/core/error.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/backend/detail/index/checked_file.hpp>
 #include <espalier/backend/detail/lexical/posting_codec.hpp>
+#include <espalier/backend/index/checked_file.hpp>
 #include <espalier/core/error.hpp>
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/backend/chat/dialect.hpp>
-#include <espalier/backend/detail/http/fleet.hpp>
-#include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/detail/http/service.hpp>
 #include <espalier/backend/http/client.hpp>
+#include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/http/fleet.hpp>
+#include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/http/options.hpp>
 #include <espalier/core/json_writer.hpp>
 

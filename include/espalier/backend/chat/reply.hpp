@@ -7,8 +7,8 @@
 #include <espalier/backend/detail/chat/stop_text.hpp>
 #include <espalier/backend/detail/chat/tools.hpp>
 #include <espalier/backend/detail/chat/usage.hpp>
-#include <espalier/backend/detail/http/json_reader.hpp>
 #include <espalier/backend/detail/http/server_error.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/prompt.hpp>
 

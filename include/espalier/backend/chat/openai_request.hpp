@@ -1,12 +1,12 @@
 #pragma once
 
 #include <espalier/backend/chat/dialect.hpp>
-#include <espalier/backend/detail/chat/extra_body.hpp>
+#include <espalier/backend/chat/extra_body.hpp>
+#include <espalier/backend/chat/thinking.hpp>
 #include <espalier/backend/detail/chat/grammar_field.hpp>
 #include <espalier/backend/detail/chat/refusal.hpp>
-#include <espalier/backend/detail/chat/thinking.hpp>
 #include <espalier/backend/detail/chat/tools.hpp>
-#include <espalier/backend/detail/http/json_reader.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/prompt.hpp>
 
