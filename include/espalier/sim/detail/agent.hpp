@@ -109,7 +109,7 @@ class Agent {
       return r_.reply(told(thought, need(r_.chain->question)), "sub_answer", conclusion(final_answer(reader)));
     const std::string next = open ? wanted(reader, *open) : r_.chain->question;
     thought = told(std::move(thought), need(next));
-    const bool pending = r_.view.in_work && !r_.view.consulted;
+    const bool pending = r_.wants("sub_answer") && r_.view.in_work && !r_.view.consulted;
     return r_.reply(thought, "search", query_for(pending ? *r_.view.in_work : std::string_view(next)));
   }
 
