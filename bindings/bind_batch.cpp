@@ -11,7 +11,7 @@
 
 namespace espalier::python {
 
-void bind_batch(py::module_& m) {
+void bind_batch([[maybe_unused]] py::module_& m) {
 #if defined(ESPALIER_HAS_SIMDJSON) && defined(ESPALIER_HAS_SQLITE)
   m.def(
       "ingest_batch",
@@ -23,9 +23,6 @@ void bind_batch(py::module_& m) {
       py::arg("requests"), py::arg("responses"), py::arg("journal"),
       "(keys stored, (key, why) of those that failed, number of lines that answer no request, which token counts could "
       "not be).");
-#else
-  m.def("ingest_batch",
-        [](const py::args&) { throw MissingPart("the journal", "libsqlite3-dev and libsimdjson-dev"); });
 #endif
 }
 

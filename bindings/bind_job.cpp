@@ -228,9 +228,6 @@ void bind_job(py::module_& m) {
       "(purpose, whether its reply was read, an unread reply's beginning, the max_tokens that cut it or 0, whether it "
       "cut "
       "a thought, error) of each prompt.");
-#else
-  for (const char* name : {"run_job", "check_job", "try_prompts"})
-    m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
 #endif
 }
 

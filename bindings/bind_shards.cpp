@@ -41,9 +41,6 @@ void bind_shards(py::module_& m) {
       },
       py::arg("folder"), py::arg("next"),
       "Writes the run.json of a folder into `next`, with what is in `next` among its outputs.");
-#else
-  for (const char* name : {"changed_outputs", "merge_record", "note_outputs"})
-    m.def(name, [](const py::args&, const py::kwargs&) { throw MissingPart("reading JSON", "libsimdjson-dev"); });
 #endif
 }
 
