@@ -47,7 +47,6 @@ class DecExRagOptions(Options, total=False):
     refusals: str | None
     inference: Literal["policy", "expansion"] | None
     chain: Literal["best", "most", "least", "random"] | None
-    rows: Literal["policy", "all"] | None
     decision_value: Literal["best", "mean"] | None
     margin: float | None
 

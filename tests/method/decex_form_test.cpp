@@ -188,7 +188,6 @@ TEST_CASE("an unreadable step of the policy is closed and has no vote") {
 TEST_CASE("the option is shown where it is used, and nowhere else") {
   method::detail::DecExRagFace face;
   CHECK(face.options().json().find("\"form\"") == std::string::npos);
-  CHECK(face.options().json().find("\"rows\"") == std::string::npos);
   face.options().set("form", "policy");
   CHECK(face.options().json().find("\"form\":\"policy\"") != std::string::npos);
   CHECK_THROWS_WITH_AS(face.options().set("form", "own"), "option 'form' is own, allowed: prompts, policy",

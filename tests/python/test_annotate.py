@@ -114,7 +114,7 @@ def test_the_same_annotation_again_gives_the_same_bytes_and_counts_no_call_twice
 @pytest.mark.parametrize(
     ("run", "with_", "words"),
     [
-        ("run", "jury", "allowed: judge, prm, cold_start, rollouts, embedding"),
+        ("run", "jury", "allowed: judge, prm, cold_start, embedding"),
         ("none", "judge", "no run in this folder"),
     ],
 )
@@ -173,37 +173,3 @@ def test_further_options_stand_beside_those_of_the_run(data: dict[str, Any], tmp
     esp.annotate(tmp_path / "run", {"judge": None}, out=tmp_path / "out", set={"temperature": 0.9})
     options = json.loads((tmp_path / "out/run.json").read_text())["options"]
     assert options["simulations"] == 4 and options["temperature"] == 0.9
-
-
-def test_rollouts_that_were_left_out_are_drawn_later(data: dict[str, Any], tmp_path: Path):
-    """The trees and pairs are then those of a search that drew them all, for the same calls."""
-    rates = {"sim.malformed": 0.15, "resample": 0}
-    for name, curtail in (("whole", "none"), ("run", "exact")):
-        esp.expand(**data, out=tmp_path / name, limit=8, set={**rates, "curtail": curtail})
-    whole, bare = tmp_path / "whole", rows(tmp_path / "run/trees.jsonl")
-    run = tmp_path / "run"
-    few = [pair["id"] for pair in rows(run / "dpo.jsonl")]
-    esp.annotate(run, {"rollouts": None})
-    trees, full = rows(run / "trees.jsonl"), rows(whole / "trees.jsonl")
-    assert any(unread for tree in bare for unread in tree.get("annotations", {}).get("unread_rollouts", []))
-
-    def values(tree: dict[str, object]) -> list[tuple[object, ...]]:
-        return [(node["text"], node["visits"], node["reward"]) for node in tree["nodes"][1:]]
-
-    def costs(tree: dict[str, object]) -> dict[str, int]:
-        return {purpose: one["completions"] for purpose, one in tree["costs"].items()}
-
-    assert [values(tree) for tree in trees] == [values(tree) for tree in full]
-    assert [costs(tree) for tree in trees] == [costs(tree) for tree in full]
-    assert sum(len(tree["rollouts"]) for tree in bare) < sum(len(tree["rollouts"]) for tree in full)
-
-    def pairs(folder: Path) -> list[tuple[object, ...]]:
-        return [(pair["id"], pair["prompt"], pair["chosen"], pair["rejected"]) for pair in rows(folder / "dpo.jsonl")]
-
-    assert pairs(run) == pairs(whole) and len(few) < len(pairs(run))
-    before = {path.name: path.read_bytes() for path in run.glob("*.jsonl") if path.stem != "costs"}
-    esp.annotate(run, {"rollouts": None})
-    assert {name: (run / name).read_bytes() for name in before} == before
-    esp.expand(**data, out=tmp_path / "prorag", method="prorag", limit=1, set={"simulations": 4})
-    with pytest.raises(ValueError, match="option 'with' is rollouts, allowed: judge, prm, cold_start"):
-        esp.annotate(tmp_path / "prorag", {"rollouts": None})

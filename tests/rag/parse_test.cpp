@@ -11,7 +11,7 @@ using rag::ModelText;
 namespace {
 
 std::optional<rag::Reply> read(const std::string& text, const char* purpose) {
-  const auto protocol = method::detail::decex_protocol();
+  const auto protocol = method::decex_prompts().protocol();
   return rag::parse(ModelText(text), *protocol, *protocol->purpose(purpose));
 }
 

@@ -47,7 +47,7 @@ TEST_CASE("a value that looks like a slot is not filled again") {
 }
 
 TEST_CASE("an empty history says so") {
-  CHECK(render_history(Transcript(), *method::detail::decex_protocol()).text == "(nothing yet)\n");
+  CHECK(render_history(Transcript(), *method::decex_prompts().protocol()).text == "(nothing yet)\n");
 }
 
 TEST_CASE("prompts are replaced from files; wrong names and missing slots are named") {

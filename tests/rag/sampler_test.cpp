@@ -377,7 +377,7 @@ TEST_CASE("a constrained purpose is asked under its grammar, the others are not"
   options.constrain = {{"own_answer", rag::Sampler::Constrain::on}, {"rollout", rag::Sampler::Constrain::off}};
   Bench bench(model, options);
   for (const char* purpose : {"own_answer", "rollout"}) bench.draw(purpose, 1);
-  const auto protocol = method::detail::decex_protocol();
+  const auto protocol = method::decex_prompts().protocol();
   CHECK(grammars["own_answer"] == Grammar(*protocol, *protocol->purpose("own_answer"), 100).gbnf());
   CHECK(grammars["rollout"] == "");
   CHECK(bench.ledger.execution.ungoverned.empty());

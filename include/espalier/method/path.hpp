@@ -19,7 +19,7 @@ namespace espalier::method {
 /// read, an answer is given, or a budget is spent. It then asks nothing more.
 class Path {
  public:
-  using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
+  using Slots = rag::PromptSet::Slots;
 
   /// No call is made whose prompt the budget cannot pay for.
   Path(const rag::Environment& loop, rag::State root, std::uint64_t run_seed, Budget budget)

@@ -6,7 +6,6 @@
 #include <espalier/output/detail/policy_form.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,7 +20,7 @@ struct DpoOptions {
   ChainChoice choice = ChainChoice::most;              ///< the chain whose nodes give the pairs, as for the SFT rows
   rag::Profile profile = rag::Profile::common;         ///< decides whether an answer is correct
   std::uint32_t rollouts = 0;  ///< a node that rollouts valued needs so many, those that could not be read included, to
-                               ///< stand in a pair, or the annotation "rollouts". 0 = any number
+                               ///< stand in a pair. 0 = any number
 };
 
 namespace detail {
@@ -36,8 +35,8 @@ class PairWriter {
     std::vector<std::uint32_t> drawn(tree_.size(), 0);
     for (const auto& rollout : tree_.rollouts) ++drawn[rollout.node];
     for (NodeId id = 0; id < tree_.size(); ++id) {
-      const double unread = tree_.annotation("unread_rollouts", id), all = tree_.annotation("rollouts", id);
-      const bool complete = !std::isnan(all) || drawn[id] + (unread > 0 ? unread : 0) >= options_.rollouts;
+      const double unread = tree_.annotation("unread_rollouts", id);
+      const bool complete = drawn[id] + (unread > 0 ? unread : 0) >= options_.rollouts;
       if (!complete && !tree_.state(id).answer()) values_[id].reset();
     }
   }

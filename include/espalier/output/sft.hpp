@@ -33,9 +33,9 @@ class SftWriter {
   SftWriter(const TreeRecord& record, const SftOptions& options, NodeId end, std::string& out)
       : record_(record), options_(options), end_(end), own_(rewards(record.tree)), out_(out) {}
 
-  /// Writes a row. `name` makes its id. `purpose` stands in the provenance if it is not empty.
+  /// Writes a row. `name` makes its id.
   void write(const std::string& name, const std::string& prompt, const std::string& completion,
-             const std::vector<NodeId>& nodes, const std::string& purpose = "") {
+             const std::vector<NodeId>& nodes) {
     const std::string& tree = record_.tree.state(end_).question().id;
     JsonWriter json(out_);
     const std::size_t begin = code_points(prompt), end_of_row = begin + code_points(completion);
@@ -46,7 +46,6 @@ class SftWriter {
     json.key("rewards").begin_array();
     for (const NodeId node : nodes) json.value(own_[node]);
     json.end_array().field("answer_reward", own_[end_]).field("choice", detail::name(options_.choice));
-    if (!purpose.empty()) json.field("purpose", purpose);
     record_.end_provenance(json);
     json.end_object();
     out_ += '\n';

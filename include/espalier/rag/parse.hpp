@@ -15,9 +15,10 @@ namespace espalier::rag {
 
 /// A model's reply after parsing: its thought and the one thing that it decided.
 struct Reply {
-  std::string tag;      ///< role of the tag found, such as "answer", empty for a bare text
-  std::string content;  ///< text inside the tag, never empty
-  std::string thought;  ///< text before the tag, without the thought tags
+  std::string tag;               ///< role of the tag found, such as "answer", empty for a bare text
+  std::string content;           ///< text inside the tag, never empty
+  std::string thought;           ///< text before the tag, without the thought tags
+  std::vector<double> scores{};  ///< the numbers of the role "score"
 };
 
 namespace detail {
@@ -143,7 +144,11 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   reply.thought = detail::restore(reply.thought);
   reply.content = detail::restore(content);
   reply.tag = found->name;
-  if (reply.tag == "score" && !detail::read_scores(reply.content, purpose.scores)) return std::nullopt;
+  if (reply.tag == "score") {
+    std::optional<std::vector<double>> numbers = detail::read_scores(reply.content, purpose.scores);
+    if (!numbers) return std::nullopt;
+    reply.scores = std::move(*numbers);
+  }
   if (reply.tag == "verdict" && !detail::read_verdict(reply.content)) return std::nullopt;
   if (reply.tag == "preference" && !detail::read_preference(reply.content)) return std::nullopt;
   if (reply.tag == "choice" && !detail::read_choice(reply.content)) return std::nullopt;

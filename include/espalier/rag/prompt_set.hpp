@@ -58,6 +58,7 @@ namespace espalier::rag {
 class PromptSet {
  public:
   using Texts = std::map<std::string, std::string, std::less<>>;
+  using Slots = std::vector<std::pair<std::string, Rendering>>;
 
   /// Throws InputError if a purpose has no text or its text lacks a slot. Throws std::invalid_argument if a purpose
   /// returns a tag that the protocol does not have.
@@ -71,6 +72,9 @@ class PromptSet {
                                       " returns the tag '" + role + "', which has no marks");
     }
   }
+
+  PromptSet(Protocol protocol, Texts texts)
+      : PromptSet(std::make_shared<const Protocol>(std::move(protocol)), std::move(texts)) {}
 
   /// The same set, with texts replaced by the files `DIR/<purpose>.txt` that exist. Any other .txt file in the folder
   /// is an error, so that a misspelt name is noticed.
@@ -107,8 +111,7 @@ class PromptSet {
 
   /// Fills the template of a purpose. Slots that the template does not name are ignored. Throws std::invalid_argument
   /// if there is no such purpose.
-  [[nodiscard]] std::shared_ptr<const PromptBody> render(std::string_view purpose,
-                                                         const std::vector<std::pair<std::string, Rendering>>& slots,
+  [[nodiscard]] std::shared_ptr<const PromptBody> render(std::string_view purpose, const Slots& slots,
                                                          Sampling sampling, std::uint64_t affinity = 0) const {
     const auto found = texts_.find(purpose);
     if (found == texts_.end())

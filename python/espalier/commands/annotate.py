@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         required=True,
         metavar="NAME[=MODEL[,NAME]]",
-        help="judge, prm, cold_start, rollouts or embedding. MODEL is asked: a URL, gguf:FILE or hf:FOLDER "
+        help="judge, prm, cold_start or embedding. MODEL is asked: a URL, gguf:FILE or hf:FOLDER "
         "(the run's, if simulated). It may be repeated",
     )
     parser.add_argument("--out", metavar="DIR", help="gets the same files as a run (the run's are replaced)")

@@ -17,7 +17,6 @@ PURPOSES = {
     "judge": ("judge",),
     "prm": ("process_reward",),
     "cold_start": ("cold_start",),
-    "rollouts": ("rollout", "forced_answer"),
 }
 """Annotations of a language model by name, with the purposes whose model is asked."""
 CONSTRAIN = {"off": "off", "always": "on", "draft": "draft"}
@@ -35,14 +34,14 @@ def annotate(
 ) -> RunResult:
     """Adds a model's annotations to a recorded run's trees and writes its data again. No search is made.
 
-    `with_` maps "judge" (pairs of siblings), "prm" (a process reward for every step), "cold_start" (gold chains told
-    as steps) or "rollouts" (those that `curtail` left out) to the model to ask, as (URL or "simulated", name), (a
-    function, its fingerprint) or "gguf:FILE", or to None for the run's own. It maps "embedding" (how well answers
-    agree) to an encoder, as (URL, name), "gguf:FILE" or (a function, its fingerprint). An annotation replaces an
-    earlier one of its name. Answers go to the run's journal. The run's files are replaced unless a question is left
-    open, or the folder `out` gets them all. `constrain` (off, always or draft) says whether the replies follow a
-    grammar (as in the run). Further settings are those of `expand` that change no result, such as in_flight, and `set`,
-    whose options replace those of the run.
+    `with_` maps "judge" (pairs of siblings), "prm" (a process reward for every step) or "cold_start" (gold chains told
+    as steps) to the model to ask, as (URL or "simulated", name), (a function, its fingerprint) or "gguf:FILE", or to
+    None for the run's own. It maps "embedding" (how well answers agree) to an encoder, as (URL, name), "gguf:FILE" or
+    (a function, its fingerprint). An annotation replaces an earlier one of its name. Answers go to the
+    run's journal. The run's files are replaced unless a question is left open, or the folder `out` gets
+    them all. `constrain` (off, always or draft) says whether the replies follow a grammar (as in the run). Further
+    settings are those of `expand` that change no result, such as in_flight, and `set`, whose options replace those of
+    the run.
 
     Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
     """

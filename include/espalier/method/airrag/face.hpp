@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/airrag/detail/examples.hpp>
+#include <espalier/method/airrag/prompts.hpp>
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
 #include <espalier/method/baselines/self_ask.hpp>

@@ -1,39 +1,32 @@
 #pragma once
 
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/rag/prompt_set.hpp>
 
-#include <memory>
+#include <string>
+#include <utility>
 
 namespace espalier::method {
 
-namespace detail {
-
-/// AirRAG's purposes, slots and tags. Documents have their own slot. Histories show queries and responses.
-inline std::shared_ptr<const Protocol> airrag_protocol() {
-  static const auto protocol = std::make_shared<const Protocol>(
-      Protocol{"airrag",
-               {{"say", {"question"}, {"queries"}},
-                {"da", {"question"}, {"answer"}},
-                {"ra", {"documents", "query"}, {"sub_answer"}},
-                {"qt", {"question", "history", "documents", "query"}, {"queries"}},
-                {"sa", {"documents", "question", "history"}, {"answer"}},
-                {"refine", {"documents", "question", "history", "candidates"}, {"answer"}},
-                {"process_reward", {"question", "history", "step"}, {"score"}, {0, 1, 1}}},
-               {{"queries", "", ""},
-                {"sub_answer", "", ""},
-                {"answer", "Answer:", "\n"},
-                {"score", "<score>", "</score>"},
-                {"history.search", "Query:", "\n"},
-                {"history.sub_answer", "Response:", "\n"}},
-               "Doc {rank}(Title: {title}) {text}\n",
-               {"information", "queries"}});
-  return protocol;
-}
-
-}  // namespace detail
-
-/// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
+/// AirRAG's prompts in our own words. Documents have their own slot. Histories show queries and responses.
+/// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet airrag_prompts() {
+  Protocol protocol{"airrag",
+                    {{"say", {"question"}, {"queries"}},
+                     {"da", {"question"}, {"answer"}},
+                     {"ra", {"documents", "query"}, {"sub_answer"}},
+                     {"qt", {"question", "history", "documents", "query"}, {"queries"}},
+                     {"sa", {"documents", "question", "history"}, {"answer"}},
+                     {"refine", {"documents", "question", "history", "candidates"}, {"answer"}},
+                     {"process_reward", {"question", "history", "step"}, {"score"}, {0, 1, 1}}},
+                    {{"queries", "", ""},
+                     {"sub_answer", "", ""},
+                     {"answer", "Answer:", "\n"},
+                     {"score", "<score>", "</score>"},
+                     {"history.search", "Query:", "\n"},
+                     {"history.sub_answer", "Response:", "\n"}},
+                    "Doc {rank}(Title: {title}) {text}\n",
+                    {"information", "queries"}};
   rag::PromptSet::Texts texts;
   texts["say"] =
       R"(Analyse the question before anything is looked up. If it is unclear or holds several questions, put it into simpler words or split it into sub-questions in the order in which they must be answered, one a line. If it is simple and clear already, write None.
@@ -116,7 +109,42 @@ Put a number from 0 (wrong) to 1 (right) inside <score></score>.
 
 ### Judgement
 )";
-  return {detail::airrag_protocol(), std::move(texts)};
+  return {std::move(protocol), std::move(texts)};
 }
+
+namespace detail {
+
+/// Two worked examples of each prompt.
+inline Examples airrag_examples() {
+  using rag::SegmentKind;
+  ExampleWriter writer(airrag_prompts(), {SegmentKind::query, SegmentKind::documents, SegmentKind::sub_answer});
+  const Demonstration &first = demonstrations[0], &second = demonstrations[1];
+  const auto slot = [](const char* name, const std::string& text) {
+    return ExampleWriter::Slots{{name, rag::render_text(text)}};
+  };
+  const auto answered = [](const std::string& text) { return "Answer: " + text; };
+  const auto lines = [](const Demonstration& shown) {
+    return shown.steps[0].question + '\n' + shown.steps[1].question;
+  };
+
+  writer.add({"say"}, second, 0, lines(second));
+  writer.add({"say"}, first, 0, "None", slot("question", first.steps[0].question));
+  writer.add({"qt"}, first, 1, first.steps[1].query, slot("query", "In which country does it reach the sea?"));
+  writer.add({"qt"}, second, 1, "None", slot("query", second.steps[1].query));
+  for (const Demonstration* shown : {&first, &second}) {
+    writer.add({"da"}, *shown, 0, answered(shown->steps[0].answer), slot("question", shown->steps[0].question));
+    writer.add({"ra"}, *shown, 0, shown->steps[0].finding, slot("query", shown->steps[0].question));
+    writer.add({"sa"}, *shown, 2, answered(shown->answer));
+    const std::string attempts = "- " + shown->steps[0].answer + "\n- " + shown->answer + '\n';
+    writer.add({"refine"}, *shown, 2, answered(shown->answer), {{"candidates", ExampleWriter::plain(attempts)}});
+  }
+  writer.add({"process_reward"}, first, 2, "Each step is needed, and the answer follows. <score> 0.95 </score>",
+             slot("step", first.answer));
+  writer.add({"process_reward"}, second, 1, "The second year was never looked up. <score> 0.1 </score>",
+             slot("step", "Isaac Newton"));
+  return std::move(writer.examples);
+}
+
+}  // namespace detail
 
 }  // namespace espalier::method

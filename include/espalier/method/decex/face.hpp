@@ -1,8 +1,6 @@
 #pragma once
 
-#include <espalier/method/decex/detail/all_rollouts.hpp>
-#include <espalier/method/decex/detail/examples.hpp>
-#include <espalier/method/decex/detail/prompt_rows.hpp>
+#include <espalier/method/decex/prompts.hpp>
 #include <espalier/method/decex/search.hpp>
 #include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
@@ -31,9 +29,6 @@ class DecExRagFace final : public RagMethod {
         .add("chain", dpo_.choice,
              "which correct chain becomes SFT rows and preference pairs, by its number of retrievals",
              {"best", "most", "least", "random"})
-        .add("rows", rows_, "what SFT rows teach: the policy, or also every prompt of the search along the chain",
-             {"policy", "all"})
-        .shown_if_changed()
         .add("decision_value", dpo_.decision_value,
              "what a decision is worth in preference pairs: its best execution or their mean", {"best", "mean"})
         .add("margin", dpo_.margin, "least difference of two rewards that make a preference pair", Range::at_least(0));
@@ -65,9 +60,7 @@ class DecExRagFace final : public RagMethod {
   [[nodiscard]] std::vector<Product> products() const override {
     return {Product("sft.jsonl",
                     [this](const output::TreeRecord& record, std::string& rows) {
-                      const output::SftOptions chosen{dpo_.choice, dpo_.profile};
-                      output::append_sft_rows(record, prompts_in_use(), chosen, rows);
-                      if (rows_ == Rows::all) append_prompt_rows(record, prompts_in_use(), chosen, options_, rows);
+                      output::append_sft_rows(record, prompts_in_use(), {dpo_.choice, dpo_.profile}, rows);
                     }),
             Product("dpo.jsonl", [this](const output::TreeRecord& record, std::string& rows) {
               output::append_dpo_rows(record, prompts_in_use(), dpo_, rows);
@@ -76,21 +69,13 @@ class DecExRagFace final : public RagMethod {
 
  private:
   enum class Inference : std::uint8_t { policy, expansion };
-  enum class Rows : std::uint8_t { policy, all };
 
-  /// "rollouts": the rollouts that `curtail` left out.
-  Task<void> annotate_with(const std::string& name, rag::Tree* tree) override {
-    if (name != "rollouts") bad_option("with", name, "rollouts, embedding");
-    if (reward_ == Reward::agreement) bad_option("with", name, "another one with reward=agreement");
-    return all_rollouts_->annotate(tree);
-  }
   [[nodiscard]] bool curtails() const { return options_.curtail != DecExRagOptions::Curtail::none; }
   [[nodiscard]] std::uint32_t max_rounds() const override { return options_.rollout_rounds; }
   void build(rag::Environment loop) override {
     options_.budget = budget();
     dpo_.rollouts = curtails() ? options_.n : 0;
     search_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, reward());
-    all_rollouts_ = std::make_unique<AllRollouts<rag::AnyReward>>(options_, loop, reward());
     DecExRagOptions agreeing = options_;
     agreeing.curtail = DecExRagOptions::Curtail::none;
     label_free_ = std::make_unique<DecExRag<rag::AnyReward>>(agreeing, loop, rag::AnyReward(rag::Agreement()));
@@ -101,10 +86,8 @@ class DecExRagFace final : public RagMethod {
   DecExRagOptions options_;
   Inference inference_ = Inference::policy;
   output::DpoOptions dpo_;
-  Rows rows_ = Rows::policy;
   std::optional<rag::Environment> loop_;
   std::unique_ptr<DecExRag<rag::AnyReward>> search_, label_free_;
-  std::unique_ptr<AllRollouts<rag::AnyReward>> all_rollouts_;
   PolicyLoop policy_;
 };
 

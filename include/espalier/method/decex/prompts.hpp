@@ -1,39 +1,31 @@
 #pragma once
 
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/rag/prompt_set.hpp>
 
-#include <memory>
+#include <string>
+#include <utility>
 
 namespace espalier::method {
 
-namespace detail {
-
-/// DecEx-RAG's purposes, slots and tags (paper, appendix A.1). Two are ours: the answer that is forced at T_max, and
-/// the sub-question that follows answers which were cut.
-inline std::shared_ptr<const Protocol> decex_protocol() {
-  static const auto protocol =
-      std::make_shared<const Protocol>(Protocol{"decex",
-                                                {{"termination", {"question", "history"}, {"answer", "question"}},
-                                                 {"forced_answer", {"question", "history"}, {"answer"}},
-                                                 {"sub_question", {"question"}, {"question"}},
-                                                 {"next_question", {"question", "history"}, {"question"}},
-                                                 {"own_answer", {"question"}, {"answer"}},
-                                                 {"sub_query", {"question"}, {}},
-                                                 {"rollout", {"question", "history"}, {"search", "answer"}}},
-                                                {{"reasoning", "<reasoning>", "</reasoning>"},
-                                                 {"thought", "<think>", "</think>"},
-                                                 {"question", "<question>", "</question>"},
-                                                 {"answer", "<answer>", "</answer>"},
-                                                 {"search", "<search>", "</search>"},
-                                                 {"information", "<information>", "</information>"}}});
-  return protocol;
-}
-
-}  // namespace detail
-
-/// The prompts in our own words, with the paper's slots and tags. PromptSet::replaced_from replaces single texts by
-/// files.
+/// DecEx-RAG's prompts in our own words, with the paper's slots and tags (appendix A.1). Two are ours: the answer that
+/// is forced at T_max, and the sub-question that follows answers which were cut. PromptSet::replaced_from replaces
+/// single texts by files.
 inline rag::PromptSet decex_prompts() {
+  Protocol protocol{"decex",
+                    {{"termination", {"question", "history"}, {"answer", "question"}},
+                     {"forced_answer", {"question", "history"}, {"answer"}},
+                     {"sub_question", {"question"}, {"question"}},
+                     {"next_question", {"question", "history"}, {"question"}},
+                     {"own_answer", {"question"}, {"answer"}},
+                     {"sub_query", {"question"}, {}},
+                     {"rollout", {"question", "history"}, {"search", "answer"}}},
+                    {{"reasoning", "<reasoning>", "</reasoning>"},
+                     {"thought", "<think>", "</think>"},
+                     {"question", "<question>", "</question>"},
+                     {"answer", "<answer>", "</answer>"},
+                     {"search", "<search>", "</search>"},
+                     {"information", "<information>", "</information>"}}};
   rag::PromptSet::Texts texts;
   texts["termination"] =
       R"(You solve a question step by step: each round asks one sub-question and settles it, either from memory or from documents that were looked up. Below are the question and all rounds so far. Decide whether the rounds hold enough evidence to answer the question.
@@ -115,7 +107,35 @@ Think aloud. When you need a fact that you do not have, look it up: put a query 
 {history}
 ### Go on
 )";
-  return {detail::decex_protocol(), std::move(texts)};
+  return {std::move(protocol), std::move(texts)};
 }
+
+namespace detail {
+
+/// Two worked examples of each prompt.
+inline Examples decex_examples() {
+  using enum rag::SegmentKind;
+  ExampleWriter writer(decex_prompts(), {sub_question, query, documents});
+  const Demonstration &first = demonstrations[0], &second = demonstrations[1];
+  const Demonstration::Step& next = first.steps[1];
+  writer.add({"termination"}, first, 1, tagged("reasoning", next.need) + " " + tagged("question", next.question));
+  writer.add({"termination"}, second, 2,
+             tagged("reasoning", second.conclusion) + " " + tagged("answer", second.answer));
+  writer.add({"rollout"}, first, 1, next.need + " " + tagged("search", next.query));
+  writer.add({"rollout"}, second, 2, second.conclusion + " " + tagged("answer", second.answer));
+  for (const Demonstration* shown : {&first, &second}) {
+    const auto& [one, two] = shown->steps;
+    const ExampleWriter::Slots part{{"question", rag::render_text(one.question)}};
+    writer.add({"forced_answer"}, *shown, 2,
+               tagged("reasoning", shown->conclusion) + " " + tagged("answer", shown->answer));
+    writer.add({"sub_question"}, *shown, 0, one.need + " " + tagged("question", one.question));
+    writer.add({"next_question"}, *shown, 1, two.need + " " + tagged("question", two.question));
+    writer.add({"own_answer"}, *shown, 0, one.finding + " " + tagged("answer", one.answer), part);
+    writer.add({"sub_query"}, *shown, 0, one.query, part);
+  }
+  return std::move(writer.examples);
+}
+
+}  // namespace detail
 
 }  // namespace espalier::method

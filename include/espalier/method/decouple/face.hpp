@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/decouple/detail/examples.hpp>
+#include <espalier/method/decouple/prompts.hpp>
 #include <espalier/method/decouple/search.hpp>
 #include <espalier/method/decouple/value_rows.hpp>
 #include <espalier/method/rag_method.hpp>
@@ -9,6 +9,7 @@
 #include <espalier/backend/value_head.hpp>
 #endif
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,39 +17,35 @@
 
 namespace espalier::method::detail {
 
-/// Values of texts from a port that returns two numbers, such as a value server.
-inline ValueSource value_source(EncoderPort values) {
-  const auto value = [](EncoderPort port, std::string text) -> Task<Dual> {
-    const Embedding numbers = co_await port.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
-    if (numbers.size() != 2)
-      throw Error("a value source gave " + std::to_string(numbers.size()) +
-                  " numbers for a text, not a plan and a search value");
-    Dual dual;
-    dual.plan = static_cast<double>(numbers[0]);
-    dual.search = static_cast<double>(numbers[1]);
-    co_return dual;
-  };
-  return [value, values = std::move(values)](std::string text) { return value(values, std::move(text)); };
-}
+/// Reads two values from what a port returns for a text.
+using ReadDual = std::function<Dual(const Embedding&)>;
 
-/// Values of texts from a trained head over an encoder.
-inline ValueSource head_source([[maybe_unused]] EncoderPort encoder, [[maybe_unused]] const std::string& file) {
+/// The numbers of a value server.
+inline Dual two_numbers(const Embedding& numbers) {
+  if (numbers.size() != 2)
+    throw Error("a value source gave " + std::to_string(numbers.size()) +
+                " numbers for a text, not a plan and a search value");
+  return {static_cast<double>(numbers[0]), static_cast<double>(numbers[1])};
+}
+/// What a trained head makes of embeddings.
+inline ReadDual trained_head([[maybe_unused]] const std::string& file) {
 #if defined(ESPALIER_HAS_EIGEN) && defined(ESPALIER_HAS_SIMDJSON)
-  const auto value = [](EncoderPort port, std::shared_ptr<const backend::ValueHead> head,
-                        std::string text) -> Task<Dual> {
-    const Embedding embedding = co_await port.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
-    const auto [plan, search] = (*head)(embedding);
-    Dual dual;
-    dual.plan = plan;
-    dual.search = search;
-    co_return dual;
+  return [head = std::make_shared<const backend::ValueHead>(backend::ValueHead::load(file))](const Embedding& read) {
+    const auto [plan, search] = (*head)(read);
+    return Dual{plan, search};
   };
-  const auto head = std::make_shared<const backend::ValueHead>(backend::ValueHead::load(file));
-  return
-      [value, encoder = std::move(encoder), head](std::string text) { return value(encoder, head, std::move(text)); };
 #else
   throw MissingPart("value heads", "libeigen3-dev and libsimdjson-dev");
 #endif
+}
+inline ValueSource value_source(EncoderPort port, ReadDual read) {
+  const auto value = [](EncoderPort port, ReadDual read, std::string text) -> Task<Dual> {
+    const Embedding numbers = co_await port.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
+    co_return read(numbers);
+  };
+  return [value, port = std::move(port), read = std::move(read)](std::string text) {
+    return value(port, read, std::move(text));
+  };
 }
 
 /// DecoupleRAG and GreedyAgent as a run sees them. `expand` labels trees, `answer` searches with hierarchical beams.
@@ -113,12 +110,12 @@ class DecoupleRagFace final : public RagMethod {
     ValueSource source;
     if (options_.values == Values::server) {
       if (!values_) bad_option("values", "server", "another choice where there is no value server");
-      source = value_source(*values_);
+      source = value_source(*values_, two_numbers);
     }
     if (options_.values == Values::head) {
       if (!encoder_ || value_head_.empty())
         bad_option("values", "head", "another choice where there is no value head or no encoder");
-      source = head_source(*encoder_, value_head_);
+      source = value_source(*encoder_, trained_head(value_head_));
     }
     beam_ = std::make_unique<DecoupleRagBeam>(options_, std::move(loop), source);
   }

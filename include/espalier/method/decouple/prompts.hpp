@@ -1,38 +1,31 @@
 #pragma once
 
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/rag/prompt_set.hpp>
 
-#include <memory>
+#include <string>
+#include <utility>
 
 namespace espalier::method {
 
-namespace detail {
-
-/// DecoupleRAG's purposes, slots and tags. A judge gives two numbers: one for the plan and one for the search.
-inline std::shared_ptr<const Protocol> decouple_protocol() {
-  static const auto protocol =
-      std::make_shared<const Protocol>(Protocol{"decouple",
-                                                {{"step", {"question", "history"}, {"search", "answer"}},
-                                                 {"plan", {"question", "history"}, {"thought", "answer"}},
-                                                 {"query", {"question", "history"}, {"search"}},
-                                                 {"forced_answer", {"question", "history"}, {"answer"}},
-                                                 {"judge", {"question", "history"}, {"score"}, {-1, 1, 2}},
-                                                 {"judge_answer", {"question", "gold", "answer"}, {"verdict"}}},
-                                                {{"thought", "", ""},
-                                                 {"history.thought", "Thought:", "\n"},
-                                                 {"search", "Search(", ")"},
-                                                 {"information", "Observation:", "\n"},
-                                                 {"answer", "Finish(", ")"},
-                                                 {"score", "<score>", "</score>"},
-                                                 {"verdict", "", ""}},
-                                                "Doc {rank}(Title: {title}) {text}\n"});
-  return protocol;
-}
-
-}  // namespace detail
-
-/// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
+/// DecoupleRAG's prompts in our own words. A judge gives two numbers: one for the plan and one for the search.
+/// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet decouple_prompts() {
+  Protocol protocol{"decouple",
+                    {{"step", {"question", "history"}, {"search", "answer"}},
+                     {"plan", {"question", "history"}, {"thought", "answer"}},
+                     {"query", {"question", "history"}, {"search"}},
+                     {"forced_answer", {"question", "history"}, {"answer"}},
+                     {"judge", {"question", "history"}, {"score"}, {-1, 1, 2}},
+                     {"judge_answer", {"question", "gold", "answer"}, {"verdict"}}},
+                    {{"thought", "", ""},
+                     {"history.thought", "Thought:", "\n"},
+                     {"search", "Search(", ")"},
+                     {"information", "Observation:", "\n"},
+                     {"answer", "Finish(", ")"},
+                     {"score", "<score>", "</score>"},
+                     {"verdict", "", ""}},
+                    "Doc {rank}(Title: {title}) {text}\n"};
   rag::PromptSet::Texts texts;
   texts["step"] =
       R"(Solve the question with a search engine, one step at a time. A step is a thought and one action. Actions:
@@ -100,7 +93,36 @@ Put two numbers inside <score></score>, separated by a comma: that of the plan, 
 
 ### yes or no
 )";
-  return {detail::decouple_protocol(), std::move(texts)};
+  return {std::move(protocol), std::move(texts)};
 }
+
+namespace detail {
+
+/// Two worked examples of each prompt.
+inline Examples decouple_examples() {
+  using enum rag::SegmentKind;
+  ExampleWriter writer(decouple_prompts(), {thought, query, documents});
+  const Demonstration &first = demonstrations[0], &second = demonstrations[1];
+  const auto finish = [](const Demonstration& shown) { return "Finish(" + shown.answer + ")"; };
+  const auto search = [](const Demonstration::Step& step) { return "Search(" + step.query + ")"; };
+  const ExampleWriter::Slots wrong{{"answer", rag::render_text(second.steps[1].answer)}};
+
+  writer.add({"step"}, first, 1, first.steps[1].need + "\n" + search(first.steps[1]));
+  writer.add({"step"}, second, 2, second.conclusion + "\n" + finish(second));
+  writer.add({"plan"}, first, 1, first.steps[1].need);
+  writer.add({"plan"}, second, 2, finish(second));
+  for (const Demonstration* shown : {&first, &second}) {
+    writer.add({"query"}, *shown, 1, search(shown->steps[1]), {}, {thought});
+    writer.add({"forced_answer"}, *shown, 2, finish(*shown));
+  }
+  writer.add({"judge"}, first, 1, "The plan is needed and its search found it. <score> 0.9, 0.9 </score>");
+  writer.add({"judge"}, second, 1, "The last step asks for what is known already. <score> -0.6, -0.8 </score>", {},
+             {thought, query, documents});
+  writer.add({"judge_answer"}, first, 2, "yes");
+  writer.add({"judge_answer"}, second, 2, "no", wrong);
+  return std::move(writer.examples);
+}
+
+}  // namespace detail
 
 }  // namespace espalier::method

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/method/detail/prompt_rows.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/sft.hpp>
@@ -99,6 +98,14 @@ inline std::vector<NodeId> labelled_paths(const rag::Tree& tree, const ValueRowO
   return right;
 }
 
+/// A step as the model's reply: its thought on a line of its own, and its action in the marks. Reading it back gives
+/// the same step. All text is neutralised.
+inline std::string reply_text(const Protocol& protocol, const rag::Action& action) {
+  const Protocol::Tag& tag = *protocol.tag(rag::detail::role(action.kind));
+  const std::string thought = action.thought.empty() ? "" : rag::detail::neutralise(action.thought) + '\n';
+  return thought + tag.open + rag::detail::neutralise(action.text) + tag.close;
+}
+
 }  // namespace detail
 
 /// Appends the chosen paths as chat messages: the policy's turns with the plan value after the thought, the documents
@@ -123,11 +130,9 @@ inline void append_value_rows(const output::TreeRecord& record, const rag::Promp
     for (const NodeId id : tree.path(end)) {
       if (id == tree.root()) continue;
       const rag::Action& action = tree.action(id);
-      const Protocol::Tag& tag = *protocol.tag(rag::detail::role(action.kind));
-      const std::string thought = rag::detail::neutralise(action.thought);
-      say("assistant",
-          thought + (thought.empty() ? "" : "\n") + tag.open + rag::detail::neutralise(action.text) + tag.close);
+      say("assistant", detail::reply_text(protocol, action));
       last_plan = tree.annotation("plan", id);
+      const std::string thought = rag::detail::neutralise(action.thought);
       if (values) json.field("q_value_thought", last_plan).field("value_at", output::detail::code_points(thought));
       json.end_object();
       const rag::Segment* last = tree.state(id).transcript().last();
@@ -159,16 +164,19 @@ inline void append_prompt_rows(const output::TreeRecord& record, const rag::Prom
                                const ValueRowOptions& options, std::string& out) {
   using rag::SegmentKind;
   const rag::Tree& tree = record.tree;
+  const Protocol& protocol = *prompts.protocol();
   const rag::Question& question = tree.state(tree.root()).question();
   const auto write = [&](NodeId id, const std::string& purpose, const rag::Transcript& history,
                          const rag::Action& said) {
-    const auto slots = history_slots(question, history, *prompts.protocol());
+    const auto asked = prompts.render(
+        purpose, {{"question", rag::render_text(question.text)}, {"history", rag::render_history(history, protocol)}},
+        {});
     JsonWriter json(out);
     json.begin_object().field("id", question.id + '#' + purpose + '@' + std::to_string(id)).key("messages");
     json.begin_array().begin_object().field("role", "user");
-    json.field("content", prompt_text(prompts, purpose, slots)).end_object();
+    json.field("content", asked->messages.back().content).end_object();
     json.begin_object().field("role", "assistant");
-    json.field("content", reply_text(prompts, purpose, said)).end_object().end_array();
+    json.field("content", reply_text(protocol, said)).end_object().end_array();
     json.field("correct", true).key("provenance").begin_object().field("tree", question.id).key("nodes");
     json.begin_array().value(id).end_array().field("purpose", purpose);
     record.end_provenance(json);

@@ -19,16 +19,17 @@ namespace espalier::method::detail {
 /// A question that was solved in two steps.
 struct Demonstration {
   struct Step {
-    std::string_view question, finding, answer;
-    std::string_view need, query;  ///< why it is asked, and how a search engine is asked
-    std::string_view title, text;  ///< the passage that settles it
+    std::string question, finding;
+    std::string answer{}, need{}, query{};  ///< as a short text, why it is asked, and how a search engine is asked
+    std::string title{}, text{};            ///< the passage that settles it
   };
-  std::string_view question;
+  std::string question;
   std::array<Step, 2> steps;
-  std::string_view conclusion, answer;
+  std::string answer, conclusion{};
 };
 
-inline constexpr std::array<Demonstration, 4> demonstrations{{
+/// Two that are told in full, and two whose questions and findings alone are shown.
+inline const std::array<Demonstration, 4> demonstrations{{
     {"In which country does the river that flows through Vienna reach the sea?",
      {{{"Which river flows through Vienna?", "The Danube flows through Vienna.", "the Danube",
         "I need the river that flows through Vienna first.", "river that flows through Vienna", "Vienna",
@@ -36,8 +37,8 @@ inline constexpr std::array<Demonstration, 4> demonstrations{{
        {"In which country does the Danube reach the sea?", "The Danube reaches the Black Sea in Romania.", "Romania",
         "The river is the Danube. Now I need the country in which it reaches the sea.", "country of the Danube's mouth",
         "Danube", "The Danube flows into the Black Sea. Its delta lies in Romania for the most part."}}},
-     "The river is the Danube, and it reaches the sea in Romania.",
-     "Romania"},
+     "Romania",
+     "The river is the Danube, and it reaches the sea in Romania."},
     {"Who was born earlier, Johannes Kepler or Isaac Newton?",
      {{{"When was Johannes Kepler born?", "Johannes Kepler was born in 1571.", "1571",
         "I need the year of Kepler's birth first.", "year of birth of Johannes Kepler", "Johannes Kepler",
@@ -45,25 +46,15 @@ inline constexpr std::array<Demonstration, 4> demonstrations{{
        {"When was Isaac Newton born?", "Isaac Newton was born in 1643.", "1643",
         "Kepler was born in 1571. Now I need the year of Newton's birth.", "year of birth of Isaac Newton",
         "Isaac Newton", "Isaac Newton, born in 1643, was an English mathematician."}}},
-     "Kepler was born in 1571 and Newton in 1643, so Kepler was born earlier.",
-     "Johannes Kepler"},
+     "Johannes Kepler",
+     "Kepler was born in 1571 and Newton in 1643, so Kepler was born earlier."},
     {"What is the capital of the country in which Mount Kenya lies?",
-     {{{"In which country does Mount Kenya lie?", "Mount Kenya lies in Kenya.", "Kenya",
-        "I need the country of Mount Kenya first.", "country of Mount Kenya", "Mount Kenya",
-        "Mount Kenya is the highest mountain of Kenya."},
-       {"What is the capital of Kenya?", "The capital of Kenya is Nairobi.", "Nairobi",
-        "The country is Kenya. Now I need its capital.", "capital of Kenya", "Kenya",
-        "Kenya is a country in East Africa. Its capital is Nairobi."}}},
-     "Mount Kenya lies in Kenya, whose capital is Nairobi.",
+     {{{"In which country does Mount Kenya lie?", "Mount Kenya lies in Kenya."},
+       {"What is the capital of Kenya?", "The capital of Kenya is Nairobi."}}},
      "Nairobi"},
     {"Are the Baltic Sea and the Sea of Japan parts of the same ocean?",
-     {{{"Of which ocean is the Baltic Sea a part?", "The Baltic Sea is a part of the Atlantic Ocean.",
-        "the Atlantic Ocean", "I need the ocean of the Baltic Sea first.", "ocean of the Baltic Sea", "Baltic Sea",
-        "The Baltic Sea is an arm of the Atlantic Ocean."},
-       {"Of which ocean is the Sea of Japan a part?", "The Sea of Japan is a part of the Pacific Ocean.",
-        "the Pacific Ocean", "The Baltic Sea belongs to the Atlantic. Now I need the ocean of the Sea of Japan.",
-        "ocean of the Sea of Japan", "Sea of Japan", "The Sea of Japan is a marginal sea of the Pacific Ocean."}}},
-     "The Baltic Sea belongs to the Atlantic and the Sea of Japan to the Pacific.",
+     {{{"Of which ocean is the Baltic Sea a part?", "The Baltic Sea is a part of the Atlantic Ocean."},
+       {"Of which ocean is the Sea of Japan a part?", "The Sea of Japan is a part of the Pacific Ocean."}}},
      "no"},
 }};
 
@@ -119,10 +110,15 @@ inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, const Examples
   return {prompts.protocol(), std::move(texts)};
 }
 
+/// A text in the marks of a tag such as `<answer>`.
+inline std::string tagged(const std::string& tag, const std::string& text) {
+  return "<" + tag + "> " + text + " </" + tag + ">";
+}
+
 /// Writes examples in the form of a method's prompts: what its slots hold, each under its heading, and then the reply.
 class ExampleWriter {
  public:
-  using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
+  using Slots = rag::PromptSet::Slots;
   using Kinds = std::vector<rag::SegmentKind>;
 
   /// `kinds`: the segments that a step of the method leaves in its history, in order.
@@ -168,9 +164,7 @@ class ExampleWriter {
     for (auto& [purpose, text] : texts) text.erase(0, std::min(text.find("\n### "), text.size()));
     return {prompts.protocol(), std::move(texts)};
   }
-  static Passages passages(const Demonstration::Step& step) {
-    return {Passage("", std::string(step.title), std::string(step.text))};
-  }
+  static Passages passages(const Demonstration::Step& step) { return {Passage("", step.title, step.text)}; }
   static void append(rag::Transcript& history, const Demonstration::Step& step, const Kinds& kinds) {
     using rag::SegmentKind;
     for (const SegmentKind kind : kinds) {
@@ -178,11 +172,11 @@ class ExampleWriter {
         history = history.append(rag::Segment(passages(step)));
         continue;
       }
-      const std::string_view words = kind == SegmentKind::thought        ? step.need
-                                     : kind == SegmentKind::sub_question ? step.question
-                                     : kind == SegmentKind::query        ? step.query
-                                                                         : step.finding;
-      history = history.append(rag::Segment(kind, rag::ModelText(std::string(words))));
+      const std::string& words = kind == SegmentKind::thought        ? step.need
+                                 : kind == SegmentKind::sub_question ? step.question
+                                 : kind == SegmentKind::query        ? step.query
+                                                                     : step.finding;
+      history = history.append(rag::Segment(kind, rag::ModelText(words)));
     }
   }
 

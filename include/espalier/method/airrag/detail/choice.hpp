@@ -117,7 +117,7 @@ class AirRagChoice {
   /// One summary over all candidates, their histories and their documents (A5), added as its own branch.
   template <class = void>
   Task<void> refine(rag::Tree* tree, std::vector<NodeId> candidates) const {
-    const Protocol& protocol = *airrag_protocol();
+    const Protocol& protocol = *loop_.sampler().prompts().protocol();
     rag::Rendering list, histories;
     Passages documents;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -130,7 +130,7 @@ class AirRagChoice {
       documents = evidence(end, std::move(documents));
     }
     const rag::State& root = tree->state(tree->root());
-    std::vector<std::pair<std::string, rag::Rendering>> slots;
+    rag::PromptSet::Slots slots;
     slots.emplace_back("question", rag::render_text(root.question().text));
     slots.emplace_back("candidates", std::move(list));
     slots.emplace_back("history", std::move(histories));

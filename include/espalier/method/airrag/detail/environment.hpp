@@ -122,7 +122,7 @@ class AirRagEnvironment {
   }
   /// What may be spent when an action is proposed, null without a budget.
   using Left = std::shared_ptr<const Allowance>;
-  using Slots = std::vector<std::pair<std::string, rag::Rendering>>;
+  using Slots = rag::PromptSet::Slots;
 
   static std::size_t place(Kind kind) { return kind - std::size_t(say); }
   static const char* purpose(Kind kind) {
@@ -137,7 +137,7 @@ class AirRagEnvironment {
   [[nodiscard]] Slots slots(const State& state, const Passages& documents) const {
     Slots slots = loop_.slots(state.view());
     slots.emplace_back("query", rag::render_text(next_query(state)));
-    slots.emplace_back("documents", rag::render_documents(documents, *airrag_protocol()));
+    slots.emplace_back("documents", rag::render_documents(documents, *loop_.sampler().prompts().protocol()));
     return slots;
   }
   [[nodiscard]] std::size_t bytes(Kind kind, const State& state, const Passages& documents) const {

@@ -33,7 +33,7 @@ class AirRagJudge {
     const auto samples = co_await loop_.sampler().draw("process_reward", std::move(slots), 1, std::move(context));
     const auto& reply = samples.front().reply;
     if (!reply) co_return std::nullopt;
-    co_return rag::detail::read_scores(reply->content, airrag_protocol()->purpose("process_reward")->scores)->front();
+    co_return reply->scores.front();
   }
   /// Annotates the ends of all complete chains with "process_reward", as far as they can be scored.
   template <class = void>

@@ -55,9 +55,9 @@ inline rag::Tree to_rag_tree(DualTree&& tree) {
 using ValueSource = std::function<Task<Dual>(std::string)>;
 
 /// The text that a value source gets: the question and the steps.
-inline std::string value_text(const rag::State& state) {
+inline std::string value_text(const rag::State& state, const Protocol& protocol) {
   return "Question: " + rag::detail::neutralise(state.question().text) + '\n' +
-         rag::render_history(state.transcript(), *decouple_protocol()).text;
+         rag::render_history(state.transcript(), protocol).text;
 }
 
 /// The two values of a state. For labelled trees an answer has +1 or -1 against gold. All else comes from the chosen
@@ -94,13 +94,12 @@ class DecoupleRagValue {
       const double number = 2 * Random(context.seed.purpose("rank")).uniform() - 1;
       co_return Dual{number, number};
     }
-    if (source_) co_return co_await source_(value_text(state));
-    const auto samples =
-        co_await env->loop().sampler().draw("judge", env->loop().slots(state.view()), 1, std::move(context));
-    if (!samples.front().reply) co_return std::nullopt;
-    const auto scores =
-        *rag::detail::read_scores(samples.front().reply->content, decouple_protocol()->purpose("judge")->scores);
-    co_return Dual{scores[0], scores[1]};
+    const rag::Sampler& sampler = env->loop().sampler();
+    if (source_) co_return co_await source_(value_text(state, *sampler.prompts().protocol()));
+    const auto samples = co_await sampler.draw("judge", env->loop().slots(state.view()), 1, std::move(context));
+    const auto& reply = samples.front().reply;
+    if (!reply) co_return std::nullopt;
+    co_return Dual{reply->scores[0], reply->scores[1]};
   }
   /// True if the beam ranks a state at random. Answers are always valued.
   [[nodiscard]] bool by_chance(const rag::State& state) const {
