@@ -72,20 +72,20 @@ class OptionTable {
   /// Adds a number.
   template <class Field>
   OptionTable& add(std::string name, Field& field, std::string help, Range range) {
-    using T = std::remove_cvref_t<decltype(*given(field))>;
-    const auto check = [name, &field, range] {
-      if (const T* number = given(field); number && !range.holds(static_cast<double>(*number)))
+    put(name, field, std::move(help), range.text());
+    entries_.back().check = [name, &field, range] {
+      if (const auto* number = given(field); number && !range.holds(static_cast<double>(*number)))
         bad_option(name, *number, range.text());
     };
-    return put<T>(std::move(name), field, std::move(help), range.text(), check);
+    return *this;
   }
   /// Adds a flag.
   OptionTable& add(std::string name, bool& field, std::string help) {
-    return put<bool>(std::move(name), field, std::move(help), "true, false");
+    return put(std::move(name), field, std::move(help), "true, false");
   }
   /// Adds a text. `allowed` says in words what it may be.
   OptionTable& add(std::string name, std::string& field, std::string help, std::string allowed) {
-    return put<std::string>(std::move(name), field, std::move(help), std::move(allowed));
+    return put(std::move(name), field, std::move(help), std::move(allowed));
   }
   /// Adds a choice. Value i of the enumeration is called names[i].
   template <class Field>
@@ -98,25 +98,18 @@ class OptionTable {
         if (names[i] == text) return void(field = static_cast<E>(i));
       bad_option(name, text, allowed);
     };
-    const auto show = [&field, names](JsonWriter& json) {
-      if (const E* chosen = given(field)) json.value(names[static_cast<std::size_t>(*chosen)]);
-      else json.null();
+    const auto show = [&field, names] {
+      const E* chosen = given(field);
+      return chosen ? json_of(names[static_cast<std::size_t>(*chosen)]) : unset;
     };
-    entries_.push_back(
-        {std::move(name), "choice", std::move(help), allowed, set, show, [&field] { return given(field) != nullptr; }});
+    entries_.push_back({std::move(name), "choice", std::move(help), allowed, set, show});
     return *this;
   }
 
   /// JSON shows the newest option only where it differs from its default, so that files of earlier versions keep their
   /// bytes.
   OptionTable& shown_if_changed() {
-    const auto shown = [show = entries_.back().show] {
-      std::string out;
-      JsonWriter writer(out);
-      show(writer);
-      return out;
-    };
-    entries_.back().is_set = [shown, plain = shown()] { return shown() != plain; };
+    entries_.back().left_out = entries_.back().show();
     return *this;
   }
 
@@ -141,11 +134,8 @@ class OptionTable {
     std::string out;
     JsonWriter writer(out);
     writer.begin_object();
-    for (const auto& entry : entries_) {
-      if (!entry.is_set()) continue;
-      writer.key(entry.name);
-      entry.show(writer);
-    }
+    for (const auto& entry : entries_)
+      if (const std::string shown = entry.show(); shown != entry.left_out) writer.key(entry.name).raw(shown);
     writer.end_object();
     return out;
   }
@@ -153,22 +143,19 @@ class OptionTable {
   /// and choice, which is one of the allowed words.
   [[nodiscard]] std::vector<std::array<std::string, 5>> help() const {
     std::vector<std::array<std::string, 5>> rows;
-    for (const auto& entry : entries_) {
-      std::string shown;
-      JsonWriter writer(shown);
-      entry.show(writer);
-      rows.push_back({entry.name, shown, entry.allowed, entry.help, entry.type});
-    }
+    for (const auto& entry : entries_)
+      rows.push_back({entry.name, entry.show(), entry.allowed, entry.help, entry.type});
     return rows;
   }
 
  private:
+  static constexpr const char* unset = "null";  ///< JSON of an option without a value
   struct Entry {
     std::string name, type, help, allowed;
     std::function<void(std::string_view)> set;
-    std::function<void(JsonWriter&)> show;
-    std::function<bool()> is_set;
+    std::function<std::string()> show;  ///< its value as JSON
     std::function<void()> check = {};
+    std::string left_out = unset;  ///< the value with which it is not in JSON
   };
 
   template <class T>
@@ -179,17 +166,22 @@ class OptionTable {
   static const T* given(const std::optional<T>& field) {
     return field ? &*field : nullptr;
   }
-  template <class T, class Field>
-  OptionTable& put(std::string name, Field& field, std::string help, std::string allowed,
-                   std::function<void()> check = {}) {
+  template <class Field>
+  OptionTable& put(std::string name, Field& field, std::string help, std::string allowed) {
+    using T = std::remove_cvref_t<decltype(*given(field))>;
     const auto set = [name, &field, allowed](std::string_view text) { field = read<T>(name, text, allowed); };
-    const auto show = [&field](JsonWriter& json) {
-      if (const T* value = given(field)) json.value(*value);
-      else json.null();
+    const auto show = [&field] {
+      const T* value = given(field);
+      return value ? json_of(*value) : unset;
     };
-    entries_.push_back({std::move(name), type_of<T>(), std::move(help), std::move(allowed), set, show,
-                        [&field] { return given(field) != nullptr; }, std::move(check)});
+    entries_.push_back({std::move(name), type_of<T>(), std::move(help), std::move(allowed), set, show});
     return *this;
+  }
+  template <class T>
+  static std::string json_of(const T& value) {
+    std::string out;
+    JsonWriter(out).value(value);
+    return out;
   }
 
   template <class T>

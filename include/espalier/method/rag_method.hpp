@@ -61,11 +61,8 @@ class RagMethod : public Method {
   }
   void prepare(const Ports& ports, const rag::PromptSet& prompts) final {
     prompts_ = prompts;
-    own_reward_ = ports.reward;
-    encoder_ = ports.encoder;
-    values_ = ports.values;
+    ports_ = ports;
     budget_.timeout = ports.timeout;
-    value_head_ = ports.value_head;
     build(rag::Environment(sampler(ports, prompts), ports.retriever,
                            rag::Environment::Options{documents_, max_rounds(), dedup_}));
   }
@@ -165,7 +162,7 @@ class RagMethod : public Method {
   }
   /// The user's own reward, or the one chosen by name.
   [[nodiscard]] rag::AnyReward reward(rag::Profile profile = rag::Profile::common) const {
-    if (own_reward_) return *own_reward_;
+    if (ports_->reward) return *ports_->reward;
     switch (reward_) {
       case Reward::em:
         return rag::AnyReward(rag::ExactMatch(profile));
@@ -178,6 +175,8 @@ class RagMethod : public Method {
     }
     return rag::AnyReward(rag::F1(profile));
   }
+  /// The models and services of this run.
+  [[nodiscard]] const Ports& ports() const { return *ports_; }
   /// The prompts of this run, for outputs that render them.
   [[nodiscard]] const rag::PromptSet& prompts_in_use() const { return *prompts_; }
 
@@ -196,19 +195,17 @@ class RagMethod : public Method {
   bool repair_ = false;
   ReplyForm protocol_ = ReplyForm::tags;
   rag::Sampler::Constrain constrain_ = rag::Sampler::Constrain::off;
-  std::optional<EncoderPort> encoder_, values_;
-  std::string value_head_;
 
  private:
   /// An annotation takes the place of an earlier one of its name, its costs included.
   template <class = void>
   static Task<rag::Tree> annotated(RagMethod* self, rag::Tree tree, std::vector<std::string> with) {
     for (const std::string& name : with) {
-      if (name == "embedding" && !self->encoder_)
-        bad_option("with", name, "another annotation where there is no encoder");
+      const std::optional<EncoderPort>& encoder = self->ports_->encoder;
+      if (name == "embedding" && !encoder) bad_option("with", name, "another annotation where there is no encoder");
       tree.ledger -= tree.annotation_costs[name];
       Ledger others = std::exchange(tree.ledger, Ledger());
-      if (name == "embedding") co_await detail::annotate_agreement(*self->encoder_, &tree);
+      if (name == "embedding") co_await detail::annotate_agreement(*encoder, &tree);
       else co_await self->annotate_with(name, &tree);
       others += tree.ledger;
       tree.annotation_costs[name] = std::exchange(tree.ledger, std::move(others));
@@ -220,13 +217,13 @@ class RagMethod : public Method {
     if (protocol_ == ReplyForm::tools && chosen != rag::Sampler::Constrain::off)
       bad_option(option, constrain_names()[static_cast<std::size_t>(chosen)], "off beside protocol=tools");
   }
-  std::optional<rag::AnyReward> own_reward_;
   Budget budget_;
   bool match_budget_ = false;
   rag::PromptSet built_in_;
   detail::Examples examples_;
   std::uint32_t shots_ = 0;
   std::optional<rag::PromptSet> prompts_;
+  std::optional<Ports> ports_;
 };
 
 }  // namespace espalier::method

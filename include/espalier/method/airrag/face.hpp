@@ -91,9 +91,9 @@ class AirRagFace final : public RagMethod {
     options.budget = all_budget();
     options.until_spent = RagMethod::budget_to_match() && !options_.blend;
     if (options.until_spent) options.rollouts = std::numeric_limits<std::uint32_t>::max();
-    label_free_ = std::make_unique<AirRag>(options, loop, rag::AnyReward(rag::Agreement()), encoder_);
+    label_free_ = std::make_unique<AirRag>(options, loop, rag::AnyReward(rag::Agreement()), ports().encoder);
     options.terminal_reward = AirRagOptions::TerminalReward::gold;
-    gold_ = std::make_unique<AirRag>(options, loop, reward(), encoder_);
+    gold_ = std::make_unique<AirRag>(options, loop, reward(), ports().encoder);
     if (!options_.blend) return;
     namespace others = baselines::detail;
     for (const auto& other : {others::standard_rag(), others::iterdrag(), others::direct()})

@@ -75,10 +75,10 @@ class DecExRagFace final : public RagMethod {
   void build(rag::Environment loop) override {
     options_.budget = budget();
     dpo_.rollouts = curtails() ? options_.n : 0;
-    search_ = std::make_unique<DecExRag<rag::AnyReward>>(options_, loop, reward());
+    search_ = std::make_unique<DecExRag>(options_, loop, reward());
     DecExRagOptions agreeing = options_;
     agreeing.curtail = DecExRagOptions::Curtail::none;
-    label_free_ = std::make_unique<DecExRag<rag::AnyReward>>(agreeing, loop, rag::AnyReward(rag::Agreement()));
+    label_free_ = std::make_unique<DecExRag>(agreeing, loop, rag::AnyReward(rag::Agreement()));
     loop_.emplace(loop.limited_to(options_.T_max));
     policy_ = PolicyLoop(budget());
   }
@@ -87,7 +87,7 @@ class DecExRagFace final : public RagMethod {
   Inference inference_ = Inference::policy;
   output::DpoOptions dpo_;
   std::optional<rag::Environment> loop_;
-  std::unique_ptr<DecExRag<rag::AnyReward>> search_, label_free_;
+  std::unique_ptr<DecExRag> search_, label_free_;
   PolicyLoop policy_;
 };
 

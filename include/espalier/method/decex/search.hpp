@@ -4,6 +4,7 @@
 #include <espalier/method/decex/prompts.hpp>
 #include <espalier/policy/contest.hpp>
 #include <espalier/rag/environment.hpp>
+#include <espalier/rag/rewards.hpp>
 #include <espalier/search/layered.hpp>
 
 #include <array>
@@ -59,7 +60,7 @@ class DecExRagEnvironment {
   Task<std::vector<Proposal<Action>>> propose(State s, Kind kind, std::uint32_t n, Context context) const {
     using rag::SegmentKind;
     if (s.open_sub_question()) {
-      std::vector<std::pair<std::string, rag::Rendering>> slots;
+      rag::PromptSet::Slots slots;
       slots.emplace_back("question", rag::render_text(*s.open_sub_question()));
       if (kind == own_answer) return memories(std::move(slots), n, context);
       return loop_.draw("sub_query", std::move(slots), n, context, SegmentKind::query);
@@ -83,8 +84,7 @@ class DecExRagEnvironment {
  private:
   /// Answers from memory. A refusal is no knowledge and is closed.
   template <class = void>
-  Task<std::vector<Proposal<Action>>> memories(std::vector<std::pair<std::string, rag::Rendering>> slots,
-                                               std::uint32_t n, Context context) const {
+  Task<std::vector<Proposal<Action>>> memories(rag::PromptSet::Slots slots, std::uint32_t n, Context context) const {
     auto proposals = co_await loop_.draw("own_answer", std::move(slots), n, context, rag::SegmentKind::own_answer);
     (*context.ledger)["own_answer"].refused += refusals_.close(proposals, rag::SegmentKind::own_answer);
     co_return proposals;
@@ -93,8 +93,7 @@ class DecExRagEnvironment {
   /// and keeps the replies of this kind. (Where the decision gave no sub-question, the pruned search asks for one
   /// instead, because its answers may have been cut.)
   template <class = void>
-  Task<std::vector<Proposal<Action>>> more(std::string purpose, Kind kind,
-                                           std::vector<std::pair<std::string, rag::Rendering>> slots, std::uint32_t n,
+  Task<std::vector<Proposal<Action>>> more(std::string purpose, Kind kind, rag::PromptSet::Slots slots, std::uint32_t n,
                                            Context context) const {
     auto proposals = co_await loop_.draw(std::move(purpose), std::move(slots), n, context, rag::SegmentKind::answer);
     std::erase_if(proposals, [kind](const auto& p) { return p.kind != kind; });
@@ -156,16 +155,6 @@ struct DecExRagDecide {
   }
 };
 
-/// The rule of a contest among candidates of one kind.
-inline espalier::detail::AnyContestRule contest_rule(const DecExRagOptions& options, Kind kind) {
-  using Curtail = DecExRagOptions::Curtail;
-  std::optional<double> threshold;  // of own answers
-  if (kind == DecExRagEnvironment::own_answer && options.search == DecExRagOptions::Search::pruned)
-    threshold = options.threshold;
-  if (options.curtail == Curtail::halving) return Halving(threshold);
-  return Curtailment(threshold);
-}
-
 /// Chooses the executions that go on to the next layer.
 struct DecExRagKeep {
   DecExRagOptions::Search search;
@@ -178,11 +167,9 @@ struct DecExRagKeep {
 };
 
 /// Rollouts in the policy loop. In Full-Node search only answers have a value.
-template <class Reward>
-struct DecExRagValue : Rollout<Reward, rag::Environment> {
-  DecExRagValue(const DecExRagOptions& options, Reward reward, rag::Environment loop)
-      : Rollout<Reward, rag::Environment>({.n = options.n, .max_steps = options.rollout_rounds + 1}, std::move(reward),
-                                          std::move(loop)),
+struct DecExRagValue : Rollout<rag::AnyReward, rag::Environment> {
+  DecExRagValue(const DecExRagOptions& options, rag::AnyReward reward, rag::Environment loop)
+      : Rollout({.n = options.n, .max_steps = options.rollout_rounds + 1}, std::move(reward), std::move(loop)),
         options(options) {}
   DecExRagOptions options;
   [[nodiscard]] bool answers_only() const { return options.search == DecExRagOptions::Search::full_node; }
@@ -190,31 +177,33 @@ struct DecExRagValue : Rollout<Reward, rag::Environment> {
   [[nodiscard]] std::uint32_t curtails() const {
     return options.curtail == DecExRagOptions::Curtail::none || answers_only() ? 0 : options.n;
   }
-  [[nodiscard]] espalier::detail::AnyContestRule rule(Kind kind) const { return contest_rule(options, kind); }
+  /// The rule of a contest among candidates of one kind. Own answers are also compared with the threshold.
+  [[nodiscard]] espalier::detail::AnyContestRule rule(Kind kind) const {
+    std::optional<double> threshold;
+    if (kind == DecExRagEnvironment::own_answer && options.search == DecExRagOptions::Search::pruned)
+      threshold = options.threshold;
+    if (options.curtail == DecExRagOptions::Curtail::halving) return Halving(threshold);
+    return Curtailment(threshold);
+  }
   bool wants(const DecExRagEnvironment& env, const rag::State& s) const {
     return !answers_only() || env.kinds(s).empty();
   }
 };
 
-/// Throws std::invalid_argument that names the option.
-inline const DecExRagOptions& checked_together(const DecExRagOptions& options) {
-  if (options.compare_across && options.curtail != DecExRagOptions::Curtail::none)
-    bad_option("compare_across", "true", "false with curtail");
-  return checked(options);
-}
-
 }  // namespace detail
 
 /// DecEx-RAG's search with a reward over terminal states.
-template <class Reward>
 class DecExRag {
  public:
-  DecExRag(const DecExRagOptions& options, const rag::Environment& loop, Reward reward)
+  DecExRag(const DecExRagOptions& options, const rag::Environment& loop, rag::AnyReward reward)
       : environment_(loop, options),
         engine_({.width = options.k, .value_losing = options.stop_pairs, .budget = options.budget},
-                detail::DecExRagValue<Reward>(detail::checked_together(options), std::move(reward), loop),
+                detail::DecExRagValue(detail::checked(options), std::move(reward), loop),
                 detail::DecExRagFilter{options}, detail::DecExRagDecide{options},
-                detail::DecExRagKeep{options.search}) {}
+                detail::DecExRagKeep{options.search}) {
+    if (options.compare_across && options.curtail != DecExRagOptions::Curtail::none)
+      bad_option("compare_across", "true", "false with curtail");
+  }
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -225,7 +214,7 @@ class DecExRag {
 
  private:
   detail::DecExRagEnvironment environment_;
-  Layered<detail::DecExRagValue<Reward>, detail::DecExRagFilter, detail::DecExRagDecide, detail::DecExRagKeep> engine_;
+  Layered<detail::DecExRagValue, detail::DecExRagFilter, detail::DecExRagDecide, detail::DecExRagKeep> engine_;
 };
 
 }  // namespace espalier::method

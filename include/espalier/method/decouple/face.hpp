@@ -109,13 +109,13 @@ class DecoupleRagFace final : public RagMethod {
     labels_ = std::make_unique<DecoupleRag>(options_, loop);
     ValueSource source;
     if (options_.values == Values::server) {
-      if (!values_) bad_option("values", "server", "another choice where there is no value server");
-      source = value_source(*values_, two_numbers);
+      if (!ports().values) bad_option("values", "server", "another choice where there is no value server");
+      source = value_source(*ports().values, two_numbers);
     }
     if (options_.values == Values::head) {
-      if (!encoder_ || value_head_.empty())
+      if (!ports().encoder || ports().value_head.empty())
         bad_option("values", "head", "another choice where there is no value head or no encoder");
-      source = value_source(*encoder_, trained_head(value_head_));
+      source = value_source(*ports().encoder, trained_head(ports().value_head));
     }
     beam_ = std::make_unique<DecoupleRagBeam>(options_, std::move(loop), source);
   }

@@ -4,12 +4,12 @@
 #include <espalier/method/option_table.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/sft.hpp>
+#include <espalier/rag/metrics.hpp>
 #include <espalier/rag/prompt_set.hpp>
 #include <espalier/rag/render.hpp>
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -39,20 +39,10 @@ namespace detail {
 
 /// Answer recall: the largest share of a gold answer's words that the path's answer contains.
 inline double answer_recall(const rag::State& end) {
-  const auto words = [](const std::string& normal) {
-    std::vector<std::string_view> sorted = rag::detail::split(normal);
-    std::sort(sorted.begin(), sorted.end());
-    return sorted;
-  };
   const std::string answer = rag::normalise(end.answer().value_or(""));
   double best = 0;
-  for (const std::string& gold : end.gold()) {
-    const std::string normal = rag::normalise(gold);
-    const auto wanted = words(normal), said = words(answer);
-    std::vector<std::string_view> shared;
-    std::set_intersection(wanted.begin(), wanted.end(), said.begin(), said.end(), std::back_inserter(shared));
-    if (!shared.empty()) best = std::max(best, static_cast<double>(shared.size()) / static_cast<double>(wanted.size()));
-  }
+  for (const std::string& gold : end.gold())
+    best = std::max(best, rag::detail::word_overlap({}, answer, rag::normalise(gold)).recall);
   return best;
 }
 

@@ -8,7 +8,6 @@
 #include <espalier/rag/environment.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <deque>
 #include <memory>
@@ -85,7 +84,8 @@ class AirRagEnvironment {
   /// n samples of an action, less those that the node already has. At most the action's own number.
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
-    n = std::min(n, samples(kind) - std::min(samples(kind), context.first));
+    const std::uint32_t samples = how(kind).samples;
+    n = std::min(n, samples - std::min(samples, context.first));
     if (n == 0) return espalier::detail::as_task(std::vector<Proposal<Action>>());
     context = Context(context.seed, context.first, context.ledger, ending() - (kind == sa));
     Left left;
@@ -124,10 +124,19 @@ class AirRagEnvironment {
   using Left = std::shared_ptr<const Allowance>;
   using Slots = rag::PromptSet::Slots;
 
-  static std::size_t place(Kind kind) { return kind - std::size_t(say); }
-  static const char* purpose(Kind kind) {
-    static constexpr std::array<const char*, 5> names{"say", "da", "ra", "qt", "sa"};
-    return names[place(kind)];
+  /// How an action is drawn: its prompt, what its replies add, and the number of samples.
+  struct Draw {
+    const char* purpose;
+    rag::SegmentKind adds;
+    std::uint32_t samples;
+  };
+  [[nodiscard]] Draw how(Kind kind) const {
+    using enum rag::SegmentKind;
+    if (kind == say) return {"say", queries, options_.n_say};
+    if (kind == da) return {"da", options_.da_terminal ? answer : own_answer, options_.n_da};
+    if (kind == ra) return {"ra", sub_answer, options_.n_ra};
+    if (kind == qt) return {"qt", queries, options_.n_qt};
+    return {"sa", answer, options_.n_sa};
   }
   /// The query that waited longest.
   [[nodiscard]] std::string next_query(const State& state) const {
@@ -141,7 +150,7 @@ class AirRagEnvironment {
     return slots;
   }
   [[nodiscard]] std::size_t bytes(Kind kind, const State& state, const Passages& documents) const {
-    const auto body = loop_.sampler().prompts().render(purpose(kind), slots(state, documents), Sampling());
+    const auto body = loop_.sampler().prompts().render(how(kind).purpose, slots(state, documents), Sampling());
     return body->shown().size();
   }
   /// The costs of what ends a path: the summary, and its score.
@@ -160,10 +169,10 @@ class AirRagEnvironment {
     for (const Kind each : simulating_ ? std::vector<Kind>() : kinds(state)) {
       if (each == kind) break;
       const std::size_t unfound = each == ra ? 4 * passage_tokens * loop_.documents() : 0;
-      more += left->calls(samples(each), purpose(each), unfound + bytes(each, state, documents));
+      more += left->calls(how(each).samples, how(each).purpose, unfound + bytes(each, state, documents));
     }
     const std::size_t shown = bytes(kind, state, documents);
-    more += left->calls(simulating_ ? n : samples(kind), shown);
+    more += left->calls(simulating_ ? n : how(kind).samples, shown);
     if (kind == sa) more += left->calls(ending() - 1, "process_reward", shown);
     else {
       State after = state;  // without the words of the reply
@@ -206,14 +215,9 @@ class AirRagEnvironment {
     return Random(Seed(words.finish().low)).below(2) == 1;
   }
 
-  [[nodiscard]] std::uint32_t samples(Kind kind) const {
-    const std::array<std::uint32_t, 5> own{options_.n_say, options_.n_da, options_.n_ra, options_.n_qt, options_.n_sa};
-    return own[place(kind)];
-  }
   template <class = void>
   static Task<std::vector<Proposal<Action>>> draw(const AirRagEnvironment* self, State state, Kind kind,
                                                   std::uint32_t n, Context context, Left left) {
-    using Says = rag::SegmentKind;
     const rag::Environment& loop = self->loop_;
     Passages documents = kind == ra ? Passages() : evidence(state);
     std::shared_ptr<const Passages> found;
@@ -231,16 +235,11 @@ class AirRagEnvironment {
       documents = evidence(state);
     }
     Slots slots = self->slots(state, documents);
-    if (kind == say) co_return co_await loop.draw("say", std::move(slots), n, context, Says::queries);
-    if (kind == da) {
-      const auto says = self->options_.da_terminal ? Says::answer : Says::own_answer;
-      co_return co_await loop.draw("da", std::move(slots), n, context, says);
-    }
-    if (kind == qt) co_return co_await loop.draw("qt", std::move(slots), n, context, Says::queries);
-    if (kind >= sa) co_return co_await loop.draw("sa", std::move(slots), n, context, Says::answer, kind == forced);
-    auto answers = co_await loop.draw("ra", std::move(slots), n, context, Says::sub_answer);
-    for (auto& one : answers) one.action.found = found;
-    co_return answers;
+    const Draw how = self->how(kind);
+    auto drawn = co_await loop.draw(how.purpose, std::move(slots), n, context, how.adds, kind == forced);
+    if (kind == ra)
+      for (auto& one : drawn) one.action.found = found;
+    co_return drawn;
   }
   rag::Environment loop_;
   AirRagOptions options_;
