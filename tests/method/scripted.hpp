@@ -67,7 +67,7 @@ rag::Tree grow_decex_over(const method::DecExRagOptions& options, const MakeMode
   });
   const rag::Sampler sampler(models, method::decex_prompts(), {.sampling = {.temperature = temperature}});
   const rag::Environment loop(sampler, documents, {.max_rounds = options.rollout_rounds});
-  method::DecExRag search(options, loop, rag::AnyReward(rag::F1()));
+  method::DecExRag search(options, loop, rag::F1());
   rag::Example example;
   example.question = {"q1", "Capital of France?"};
   example.gold = {"Paris"};

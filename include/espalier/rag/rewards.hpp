@@ -62,7 +62,7 @@ class AnyReward {
   explicit AnyReward(Function function) : function_(std::move(function)) {}
   template <class Reward>
     requires requires(const Reward& r, const State& s) { r(s); }
-  explicit AnyReward(Reward reward)
+  AnyReward(Reward reward)
       : function_([reward = std::move(reward)](std::vector<State> states) {
           std::vector<double> values;
           if constexpr (requires { reward.group(std::span<const State>(states)); })
