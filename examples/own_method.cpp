@@ -1,6 +1,6 @@
 // A method of one's own: prompts, environment, reward, selection, search, inference, data and options. It looks things
 // up for some rounds, then answers, under MCTS. From then on `make_method`, Job and the report treat it as their own.
-#include <espalier/method/rag_method.hpp>
+#include <espalier/method/method.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
@@ -61,9 +61,9 @@ void write_path(const output::TreeRecord& record, std::string& rows) {
   rows += std::to_string(best->value) + " (simulated, oracle) -> " + record.tree.state(0).question().text + path;
 }
 
-class Scout final : public method::RagMethod {
+class Scout final : public method::Method {
  public:
-  Scout() : RagMethod(scout_prompts()) { table_.add("rounds", rounds_, "searches", method::Range::at_least(1)); }
+  Scout() : Method(scout_prompts()) { table_.add("rounds", rounds_, "searches", method::Range::at_least(1)); }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override {
     return (*search_)(*environment_, root, Seed(seed, root.question().id));
   }

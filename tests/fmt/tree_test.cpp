@@ -1,5 +1,5 @@
 #include <espalier/fmt/tree.hpp>
-#include <espalier/method/decouple/detail/value.hpp>
+#include <espalier/method/decouple/detail/environment.hpp>
 #include <espalier/policy/backup.hpp>
 
 #include <doctest/doctest.h>

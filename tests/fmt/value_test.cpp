@@ -1,5 +1,5 @@
 #include <espalier/fmt/value.hpp>
-#include <espalier/method/decouple/detail/value.hpp>
+#include <espalier/method/decouple/detail/environment.hpp>
 #include <espalier/rag/metrics.hpp>
 
 #include <doctest/doctest.h>

@@ -36,7 +36,7 @@ struct Noted {
 
 /// The rows of sft.jsonl over a small world, and what the model was asked by `expand` and by `answer`. Trees that were
 /// written and read give the same rows.
-std::pair<std::vector<Row>, Record> rows_in_world(method::RagMethod& face) {
+std::pair<std::vector<Row>, Record> rows_in_world(method::Method& face) {
   const sim::World world({.passages = 120, .questions = 12, .seed = 3});
   const sim::Model model(world.examples());
   std::vector<Passage> corpus;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -85,19 +84,14 @@ class Path {
     rag::State after = co_await loop_.step(state(), action, context);
     append(std::move(action), std::move(after));
   }
-  /// Takes a query. Of the passages that it finds, those that `keep` returns are added.
-  template <class = void>
-  Task<void> take_some(rag::Action query, std::function<Passages(Passages)> keep) {
-    if (closed_) co_return;
-    const Context context = next();
-    Passages found = co_await loop_.find(query.text, context);
-    rag::State after = state().with(query).with(rag::Segment(keep(std::move(found))));
-    append(std::move(query), std::move(after));
-  }
   /// Takes a query whose documents are cut to a number of bytes, counted as the prompt shows them.
   template <class = void>
   Task<void> take_cut(rag::Action query, std::size_t most) {
-    return take_some(std::move(query), [this, most](const Passages& found) { return cut(found, most); });
+    if (closed_) co_return;
+    const Context context = next();
+    Passages found = co_await loop_.find(query.text, context);
+    rag::State after = state().with(query).with(rag::Segment(cut(found, most)));
+    append(std::move(query), std::move(after));
   }
   /// Searches for a text that the program itself made.
   template <class = void>
@@ -108,14 +102,16 @@ class Path {
   /// Searches, but keeps only passages that no earlier search found.
   template <class = void>
   Task<void> search_anew(std::string query) {
-    rag::Action action(rag::SegmentKind::query, query, "", query);
-    return take_some(std::move(action), [this](Passages found) {
-      const Passages known = detail::evidence(state());
-      std::erase_if(found, [&](const Passage& p) {
-        return std::any_of(known.begin(), known.end(), [&](const Passage& k) { return k.id() == p.id(); });
-      });
-      return found;
+    if (closed_) co_return;
+    const Context context = next();
+    Passages found = co_await loop_.find(query, context);
+    const Passages known = detail::evidence(state());
+    std::erase_if(found, [&](const Passage& p) {
+      return std::any_of(known.begin(), known.end(), [&](const Passage& k) { return k.id() == p.id(); });
     });
+    rag::Action action(rag::SegmentKind::query, query, "", query);
+    rag::State after = state().with(action).with(rag::Segment(std::move(found)));
+    append(std::move(action), std::move(after));
   }
   /// Adds a text without a search or a call.
   void add(rag::SegmentKind kind, std::string text, std::string thought = std::string()) {

@@ -2,11 +2,10 @@
 
 #include <espalier/method/airrag/prompts.hpp>
 #include <espalier/method/airrag/search.hpp>
-#include <espalier/method/airrag/state_scores.hpp>
 #include <espalier/method/baselines/self_ask.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>
 #include <espalier/method/detail/join.hpp>
-#include <espalier/method/rag_method.hpp>
+#include <espalier/method/method.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/chain.hpp>
 
@@ -21,10 +20,10 @@ namespace espalier::method::detail {
 
 /// AirRAG as a run sees it, with its variants Lite and Blender. `expand` uses rewards against gold, `answer` uses
 /// agreement of the answers.
-class AirRagFace final : public RagMethod {
+class AirRagFace final : public Method {
  public:
   enum class Variant : std::uint8_t { full, lite, blender };
-  explicit AirRagFace(Variant variant) : RagMethod(airrag_prompts(), airrag_examples()) {
+  explicit AirRagFace(Variant variant) : Method(airrag_prompts(), airrag_examples()) {
     options_.lite = variant == Variant::lite;
     options_.blend = variant == Variant::blender;
     if (options_.blend) options_.select = AirRagOptions::Select::refine;
@@ -46,7 +45,7 @@ class AirRagFace final : public RagMethod {
   }
 
   void check() const override {
-    RagMethod::check();
+    Method::check();
     if (reward_ == Reward::agreement)
       bad_option("reward", "agreement", "f1, em, acc: a simulation has one end, which agrees with itself");
   }
@@ -64,7 +63,7 @@ class AirRagFace final : public RagMethod {
   }
   /// A search alone spends its whole budget by more rollouts.
   [[nodiscard]] std::optional<Budget> budget_to_match() const override {
-    return options_.blend ? RagMethod::budget_to_match() : std::nullopt;
+    return options_.blend ? Method::budget_to_match() : std::nullopt;
   }
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override {
     return search(this, label_free_.get(), std::move(root), seed);
@@ -89,7 +88,7 @@ class AirRagFace final : public RagMethod {
   void build(rag::Environment loop) override {
     AirRagOptions options = options_;
     options.budget = all_budget();
-    options.until_spent = RagMethod::budget_to_match() && !options_.blend;
+    options.until_spent = Method::budget_to_match() && !options_.blend;
     if (options.until_spent) options.rollouts = std::numeric_limits<std::uint32_t>::max();
     label_free_ = std::make_unique<AirRag>(options, loop, rag::AnyReward(rag::Agreement()), ports().encoder);
     options.terminal_reward = AirRagOptions::TerminalReward::gold;

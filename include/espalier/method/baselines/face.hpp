@@ -6,7 +6,7 @@
 #include <espalier/method/baselines/search_r1.hpp>
 #include <espalier/method/baselines/self_ask.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>
-#include <espalier/method/rag_method.hpp>
+#include <espalier/method/method.hpp>
 #include <espalier/method/registry.hpp>
 
 #include <cmath>
@@ -31,10 +31,10 @@ std::vector<Baseline> all() {
 namespace detail {
 
 /// A baseline as a run sees it. It grows the same path for `expand` and for `answer`.
-class BaselineFace final : public RagMethod {
+class BaselineFace final : public Method {
  public:
   explicit BaselineFace(baselines::Baseline baseline)
-      : RagMethod(baseline.prompts, baselines::detail::examples(*baseline.prompts.protocol(), baseline.examples)),
+      : Method(baseline.prompts, baselines::detail::examples(*baseline.prompts.protocol(), baseline.examples)),
         baseline_(std::move(baseline)),
         options_(baseline_.defaults) {
     if (options_.documents > 0) documents_ = options_.documents;
@@ -49,6 +49,8 @@ class BaselineFace final : public RagMethod {
       table_.add("observation", options_.observation, "tokens of the documents of one search, at 4 bytes each, 0 = all",
                  Range::at_least(0));
     sampling_ = baseline_.sampling;
+    sampling_.logprobs = baseline_.logprobs;
+    sampling_.token_logprobs = !std::isnan(options_.mask);
   }
 
   /// A baseline has one set of defaults, that of its publication, for both presets.
@@ -59,8 +61,6 @@ class BaselineFace final : public RagMethod {
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return follow(std::move(root), seed); }
 
  private:
-  [[nodiscard]] bool logprobs(const std::string&) const override { return baseline_.logprobs; }
-  [[nodiscard]] bool token_logprobs(const std::string&) const override { return !std::isnan(options_.mask); }
   void build(rag::Environment loop) override { loop_.emplace(std::move(loop)); }
 
   template <class = void>

@@ -2,7 +2,7 @@
 
 #include <espalier/method/decex/prompts.hpp>
 #include <espalier/method/decex/search.hpp>
-#include <espalier/method/rag_method.hpp>
+#include <espalier/method/method.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
@@ -18,9 +18,9 @@ namespace espalier::method::detail {
 
 /// DecEx-RAG as a run sees it. `expand` grows its trees. `answer` runs its policy loop, or its expansion under a reward
 /// without gold.
-class DecExRagFace final : public RagMethod {
+class DecExRagFace final : public Method {
  public:
-  DecExRagFace() : RagMethod(decex_prompts(), decex_examples()) {
+  DecExRagFace() : Method(decex_prompts(), decex_examples()) {
     options_.describe(table_);
     table_
         .add("inference", inference_,
@@ -38,7 +38,7 @@ class DecExRagFace final : public RagMethod {
   void preset(const std::string& name) override { of_paper(name); }
 
   void check() const override {
-    RagMethod::check();
+    Method::check();
     if (curtails() && reward_ == Reward::agreement)
       bad_option("reward", "agreement", "another one with curtail: it has no value for one rollout");
   }

@@ -3,7 +3,7 @@
 #include <espalier/method/decouple/prompts.hpp>
 #include <espalier/method/decouple/search.hpp>
 #include <espalier/method/decouple/value_rows.hpp>
-#include <espalier/method/rag_method.hpp>
+#include <espalier/method/method.hpp>
 #include <espalier/method/registry.hpp>
 #if defined(ESPALIER_HAS_EIGEN) && defined(ESPALIER_HAS_SIMDJSON)
 #include <espalier/backend/value_head.hpp>
@@ -49,10 +49,10 @@ inline ValueSource value_source(EncoderPort port, ReadDual read) {
 }
 
 /// DecoupleRAG and GreedyAgent as a run sees them. `expand` labels trees, `answer` searches with hierarchical beams.
-class DecoupleRagFace final : public RagMethod {
+class DecoupleRagFace final : public Method {
  public:
   using Values = DecoupleRagOptions::Values;
-  explicit DecoupleRagFace(bool greedy) : RagMethod(decouple_prompts(), decouple_examples()) {
+  explicit DecoupleRagFace(bool greedy) : Method(decouple_prompts(), decouple_examples()) {
     documents_ = 5;
     sampling_.temperature = 1;
     own_["plan"].temperature = 0.7;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/decouple/detail/value.hpp>
+#include <espalier/method/decouple/detail/environment.hpp>
 #include <espalier/method/detail/evidence.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/mcts.hpp>

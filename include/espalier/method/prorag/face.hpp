@@ -1,11 +1,11 @@
 #pragma once
 
+#include <espalier/method/method.hpp>
 #include <espalier/method/prorag/cold_start.hpp>
 #include <espalier/method/prorag/detail/guide.hpp>
 #include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/group_rollouts.hpp>
 #include <espalier/method/prorag/step_rows.hpp>
-#include <espalier/method/rag_method.hpp>
 #include <espalier/method/registry.hpp>
 
 #include <map>
@@ -19,9 +19,9 @@ namespace espalier::method::detail {
 
 /// ProRAG as a run sees it. `expand` runs its search or samples groups of trajectories, and annotates what its products
 /// need. `answer` follows the policy, with guidance by process rewards if chosen.
-class ProRagFace final : public RagMethod {
+class ProRagFace final : public Method {
  public:
-  ProRagFace() : RagMethod(prorag_prompts(), prorag_examples()) {
+  ProRagFace() : Method(prorag_prompts(), prorag_examples()) {
     sampling_.temperature = 0.9;
     sampling_.top_p = 0.95;
     reward_ = Reward::em;
@@ -63,7 +63,7 @@ class ProRagFace final : public RagMethod {
   }
 
   void check() const override {
-    RagMethod::check();
+    Method::check();
     if (reward_ == Reward::agreement && (options_.rollouts == 1 || options_.grow == ProRagOptions::Grow::group))
       bad_option("reward", "agreement", "another one where a node has one end: that agrees with itself");
   }
@@ -121,8 +121,10 @@ class ProRagFace final : public RagMethod {
  private:
   enum class Annotate : std::uint8_t { none, judge, prm, both, cold_start };
 
-  [[nodiscard]] bool logprobs(const std::string& purpose) const override {
-    return purpose == "step" && options_.prior.softmax();
+  [[nodiscard]] Sampling sampling(const std::string& purpose) const override {
+    Sampling chosen = sampling_;
+    chosen.logprobs = purpose == "step" && options_.prior.softmax();
+    return chosen;
   }
   void build(rag::Environment loop) override {
     options_.budget = budget();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/rag_method.hpp>
+#include <espalier/method/method.hpp>
 #include <espalier/method/reasonrag/process_rewards.hpp>
 #include <espalier/method/reasonrag/search.hpp>
 #include <espalier/method/registry.hpp>
@@ -15,9 +15,9 @@
 namespace espalier::method::detail {
 
 /// ReasonRAG as a run sees it. `expand` searches and makes preference pairs, `answer` follows the policy.
-class ReasonRagFace final : public RagMethod {
+class ReasonRagFace final : public Method {
  public:
-  ReasonRagFace() : RagMethod(reasonrag_prompts(), reasonrag_examples()) {
+  ReasonRagFace() : Method(reasonrag_prompts(), reasonrag_examples()) {
     sampling_.temperature = 1;
     own_["judge"].temperature = 0;
     options_.describe(table_);
@@ -43,7 +43,7 @@ class ReasonRagFace final : public RagMethod {
   }
 
   void check() const override {
-    RagMethod::check();
+    Method::check();
     if (pairs_.leaves == ProcessRewardOptions::Leaves::all && options_.value == ReasonRagOptions::Value::judge)
       bad_option("leaves", "all", "answers, free where a judge gives the values");
   }

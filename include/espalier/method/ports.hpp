@@ -1,0 +1,41 @@
+#pragma once
+
+#include <espalier/core/scheduler.hpp>
+#include <espalier/output/tree_record.hpp>
+#include <espalier/rag/rewards.hpp>
+#include <espalier/search/budget.hpp>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace espalier::method {
+
+/// A data file that a method makes from its trees. `rows` is called once per finished tree and appends rows to the
+/// text.
+class Product {
+ public:
+  using Rows = std::function<void(const output::TreeRecord&, std::string&)>;
+  Product(std::string name, Rows write) : file(std::move(name)), rows(std::move(write)) {}
+  std::string file;
+  Rows rows;
+};
+
+/// The models, retriever and other services of a method's searches.
+class Ports {
+ public:
+  Ports(ModelPort main_model, RetrieverPort documents)
+      : model(std::move(main_model)), retriever(std::move(documents)) {}
+  ModelPort model;
+  RetrieverPort retriever;
+  std::optional<rag::AnyReward> reward;     ///< used instead of the one that the options name
+  std::optional<EncoderPort> encoder;       ///< if the run has one
+  std::optional<EncoderPort> values;        ///< maps a text to its plan and search value, if the run has such a source
+  Budget::Timeout timeout;                  ///< remembers where the clock ended searches
+  std::string value_head;                   ///< file of a trained head over the encoder, "" = none
+  std::map<std::string, ModelPort> models;  ///< by purpose, where a purpose has its own model
+};
+
+}  // namespace espalier::method
