@@ -26,73 +26,40 @@ inline rag::PromptSet decouple_prompts() {
                      {"score", "<score>", "</score>"},
                      {"verdict", "", ""}},
                     "Doc {rank}(Title: {title}) {text}\n"};
+  using detail::part;
   rag::PromptSet::Texts texts;
   texts["step"] =
       R"(Solve the question with a search engine, one step at a time. A step is a thought and one action. Actions:
 Search() looks something up: put one query between its brackets, or a JSON list with the query in several wordings. What is found follows as an observation.
 Finish() ends: put the answer between its brackets, as short as it can be.
 
-### Question
-{question}
-
-### Steps so far
-{history}
-### Next thought and action
-)";
+)" + part("Question", "question") +
+      part("Steps so far", "history") + "### Next thought and action\n";
   texts["plan"] =
       R"(You solve a question with a search engine, one step at a time. Write the next thought only: what is known, what is missing, and what to look up next. If nothing is missing, write Finish() instead, with the answer between its brackets, as short as it can be.
 
-### Question
-{question}
-
-### Steps so far
-{history}
-### Next thought
-)";
+)" + part("Question", "question") +
+      part("Steps so far", "history") + "### Next thought\n";
   texts["query"] =
       R"(You solve a question with a search engine, one step at a time. The last thought below says what to look up. Write Search() with one query between its brackets.
 
-### Question
-{question}
-
-### Steps so far
-{history}
-### Query
-)";
+)" + part("Question", "question") +
+      part("Steps so far", "history") + "### Query\n";
   texts["forced_answer"] =
       R"(No more searches are possible. Write Finish() with the answer that the steps below support best between its brackets, as short as it can be.
 
-### Question
-{question}
-
-### Steps
-{history}
-### Answer
-)";
+)" + part("Question", "question") +
+      part("Steps", "history") + "### Answer\n";
   texts["judge"] =
       R"(A question is being solved with a search engine, step by step. Judge the last step twice, each from -1 (harmful) to 1 (excellent): is its thought a sound plan for getting on, and did its search find what that plan needs?
 Put two numbers inside <score></score>, separated by a comma: that of the plan, then that of the search.
 
-### Question
-{question}
-
-### Steps so far
-{history}
-### Judgement
-)";
+)" + part("Question", "question") +
+      part("Steps so far", "history") + "### Judgement\n";
   texts["judge_answer"] = R"(Does the answer say the same as one of the right answers to the question? Write yes or no.
 
-### Question
-{question}
-
-### Right answers
-{gold}
-
-### Answer
-{answer}
-
-### yes or no
-)";
+)" + part("Question", "question") +
+                          part("Right answers", "gold") + part("Answer", "answer") + "### yes or no\n";
   return {std::move(protocol), std::move(texts)};
 }
 

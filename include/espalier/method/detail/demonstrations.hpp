@@ -13,8 +13,14 @@
 #include <utility>
 #include <vector>
 
-/// Worked examples for prompts, in our own words.
+/// What prompts are made of, and worked examples for them, in our own words.
 namespace espalier::method::detail {
+
+/// A heading of a prompt with the slot below it. Histories, documents and candidates bring a line end of their own.
+inline std::string part(const std::string& heading, const std::string& slot) {
+  const bool ended = slot == "history" || slot == "documents" || slot == "candidates";
+  return "### " + heading + "\n{" + slot + (ended ? "}\n" : "}\n\n");
+}
 
 /// A question that was solved in two steps.
 struct Demonstration {
