@@ -101,11 +101,6 @@ TEST_CASE("each worked example's reply is read by its purpose's parser, and the 
             rag::parse(rag::ModelText(example.substr(at + heading.size())), *prompts.protocol(), purpose);
         REQUIRE(reply);
         CHECK(example.substr(at + heading.size()) == written);
-        const Protocol::Tag* tag = prompts.protocol()->tag(reply->tag);
-        const std::string call = method::detail::as_calls(written, *prompts.protocol(), purpose);
-        CAPTURE(call);
-        if (!tag || tag->open.empty()) CHECK(call == written);
-        else CHECK(call.find("A call of the tool " + tag->name + ": " + reply->content + '\n') != call.npos);
         tags.insert(reply->tag);
         contents.insert(reply->content);
       }
@@ -161,30 +156,7 @@ TEST_CASE("shots reach a prompt of one's own: before its first heading, unless i
   CHECK(own("Ask about {question}") == "Ask about {question}");
 }
 
-TEST_CASE("with tools the replies of worked examples are calls, and their histories stay") {
-  const auto made = [](const std::string& name, const char* protocol) {
-    const auto method = method::make_method(name);
-    method->options().set("shots", "2");
-    method->options().set("protocol", protocol);
-    return method->prompts();
-  };
-  std::string expected = made("decex", "tags").texts().at("rollout");
-  const auto replace = [&](const std::string& mark, const std::string& call) {
-    REQUIRE(expected.find(mark) != std::string::npos);
-    expected.replace(expected.find(mark), mark.size(), call);
-  };
-  replace("<search> country of the Danube's mouth </search>",
-          "A call of the tool search: country of the Danube's mouth");
-  replace("<answer> Johannes Kepler </answer>", "A call of the tool answer: Johannes Kepler");
-  CHECK(made("decex", "tools").texts().at("rollout") == expected);
-  const rag::PromptSet lines = made("self-ask", "tools");
-  const Protocol::Purpose& asks = lines.protocol()->purposes.front();
-  CHECK(lines.texts().at(asks.name).find("A call of the tool question: Which river flows through Vienna?\n") !=
-        std::string::npos);
-  CHECK(lines.texts().at(asks.name).find("A call of the tool answer: Romania\n") != std::string::npos);
-}
-
-TEST_CASE("a grammar for replies that call tools is refused by the option's name, one for other replies is not") {
+TEST_CASE("grammars and worked examples are refused for replies that call tools, by the option's name") {
   const auto checked = [](const char* option, const char* value) {
     const auto method = method::make_method("decex");
     method->options().set("protocol", "tools");
@@ -198,6 +170,9 @@ TEST_CASE("a grammar for replies that call tools is refused by the option's name
     CHECK_NOTHROW(checked(option, "off"));
   }
   CHECK_NOTHROW(checked("sampling.sub_query.constrain", "on"));  // without marks, so it calls no tool
+  CHECK_THROWS_WITH_AS(checked("shots", "1"),
+                       "option 'shots' is 1, allowed: 0 beside protocol=tools: worked examples show marks",
+                       std::invalid_argument);
 }
 
 TEST_CASE("the simulated model says the same where a prompt is worded anew, and something else to a repair") {

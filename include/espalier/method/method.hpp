@@ -38,7 +38,7 @@ class Method {
   /// The prompts under the options. Texts of the folder, if there is one, replace built-in ones.
   [[nodiscard]] rag::PromptSet prompts(const std::filesystem::path& folder = {}) const {
     rag::PromptSet texts = folder.empty() ? built_in_ : built_in_.replaced_from(folder);
-    return shots_ > 0 ? detail::demonstrated(texts, examples_, shots_, protocol_ == ReplyForm::tools) : texts;
+    return shots_ > 0 ? detail::demonstrated(texts, examples_, shots_) : texts;
   }
 
   /// Checks the options. Throws std::invalid_argument.
@@ -47,6 +47,8 @@ class Method {
     budget().check();
     if (match_budget_ && budget_.calls == 0 && budget_.tokens == 0 && budget_.usd == 0)
       bad_option("match_budget", 1, "false without max_calls, max_tokens_total or max_usd");
+    if (shots_ > 0 && protocol_ == ReplyForm::tools)
+      bad_option("shots", shots_, "0 beside protocol=tools: worked examples show marks");
     check_free("constrain", constrain_);
     for (const auto& [purpose, own] : own_) {
       if (own.constrain && built_in_.protocol()->marked(purpose))
@@ -195,17 +197,10 @@ class Method {
   /// The user's own reward, or the one chosen by name.
   [[nodiscard]] rag::AnyReward reward(rag::Profile profile = rag::Profile::common) const {
     if (ports_->reward) return *ports_->reward;
-    switch (reward_) {
-      case Reward::em:
-        return rag::AnyReward(rag::ExactMatch(profile));
-      case Reward::acc:
-        return rag::AnyReward(rag::Accuracy(profile));
-      case Reward::agreement:
-        return rag::AnyReward(rag::Agreement());
-      case Reward::f1:
-        break;
-    }
-    return rag::AnyReward(rag::F1(profile));
+    if (reward_ == Reward::em) return rag::ExactMatch(profile);
+    if (reward_ == Reward::acc) return rag::Accuracy(profile);
+    if (reward_ == Reward::agreement) return rag::Agreement();
+    return rag::F1(profile);
   }
   /// The models and services of this run.
   [[nodiscard]] const Ports& ports() const { return *ports_; }

@@ -24,12 +24,11 @@ namespace espalier::method {
 /// The numbers that an option may have. It checks them and says itself which they are.
 class Range {
  public:
-  constexpr static Range at_least(double low) { return {low, infinite, false, false}; }
-  constexpr static Range between(double low, double high) { return {low, high, false, false}; }
-  constexpr static Range above(double low) { return {low, infinite, true, false}; }
-  constexpr static Range any() { return {-infinite, infinite, true, true}; }
-  [[nodiscard]] constexpr Range up_to(double high) const { return {low_, high, above_, false}; }
-  [[nodiscard]] constexpr Range below(double high) const { return {low_, high, above_, true}; }
+  constexpr static Range at_least(double low) { return {low, infinite, false}; }
+  constexpr static Range between(double low, double high) { return {low, high, false}; }
+  constexpr static Range above(double low) { return {low, infinite, true}; }
+  constexpr static Range any() { return {-infinite, infinite, true}; }
+  [[nodiscard]] constexpr Range up_to(double high) const { return {low_, high, above_}; }
   [[nodiscard]] constexpr Range or_zero() const {
     Range other = *this;
     other.zero_ = true;
@@ -38,8 +37,7 @@ class Range {
 
   [[nodiscard]] bool holds(double number) const {
     if (zero_ && number == 0) return true;
-    const bool low = above_ ? number > low_ : number >= low_, high = below_ ? number < high_ : number <= high_;
-    return low && high && std::isfinite(number);
+    return (above_ ? number > low_ : number >= low_) && number <= high_ && std::isfinite(number);
   }
   /// Such as "1 or more", "0 to 1" and "above 0, up to 1".
   [[nodiscard]] std::string text() const {
@@ -48,15 +46,14 @@ class Range {
     std::string out = zero_ ? "0, or " : "";
     if (!above_) return out + shown(low_) + (high_ == infinite ? " or more" : " to " + shown(high_));
     out += "above " + shown(low_);
-    return high_ == infinite ? out : out + (below_ ? ", below " : ", up to ") + shown(high_);
+    return high_ == infinite ? out : out + ", up to " + shown(high_);
   }
 
  private:
   static constexpr double infinite = std::numeric_limits<double>::infinity();
-  constexpr Range(double low, double high, bool above, bool below)
-      : low_(low), high_(high), above_(above), below_(below) {}
+  constexpr Range(double low, double high, bool above) : low_(low), high_(high), above_(above) {}
   double low_, high_;
-  bool above_, below_, zero_ = false;
+  bool above_, zero_ = false;
 };
 
 /// Named options that refer to fields of plain structs: the one place that says an option's name, help and range. From

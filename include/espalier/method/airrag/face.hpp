@@ -80,17 +80,14 @@ class AirRagFace final : public Method {
     if (options_.q_div && (purpose == "say" || purpose == "qt")) chosen.temperature = chosen.top_p = 1;
     return chosen;
   }
-  [[nodiscard]] Budget all_budget() const {
-    Budget all = budget();
-    all.input_tokens = options_.budget.input_tokens;
-    return all;
-  }
   void build(rag::Environment loop) override {
+    const std::uint64_t l_max = options_.budget.input_tokens;
+    options_.budget = budget();
+    options_.budget.input_tokens = l_max;
     AirRagOptions options = options_;
-    options.budget = all_budget();
     options.until_spent = Method::budget_to_match() && !options_.blend;
     if (options.until_spent) options.rollouts = std::numeric_limits<std::uint32_t>::max();
-    label_free_ = std::make_unique<AirRag>(options, loop, rag::AnyReward(rag::Agreement()), ports().encoder);
+    label_free_ = std::make_unique<AirRag>(options, loop, rag::Agreement(), ports().encoder);
     options.terminal_reward = AirRagOptions::TerminalReward::gold;
     gold_ = std::make_unique<AirRag>(options, loop, reward(), ports().encoder);
     if (!options_.blend) return;
@@ -107,7 +104,7 @@ class AirRagFace final : public Method {
   /// One budget holds for the search, for the methods that join it, and for the choice.
   template <class = void>
   static Task<rag::Tree> search(AirRagFace* self, AirRag* engine, rag::State root, std::uint64_t seed) {
-    const Budget budget = self->all_budget();
+    const Budget& budget = self->options_.budget;
     const double began = budget.now();
     rag::Tree tree = co_await (*engine)(root, seed);
     for (std::size_t i = 0; i < self->blend_.size() && !budget.spent(tree, tree.steps, began); ++i) {

@@ -78,7 +78,7 @@ class DecExRagFace final : public Method {
     search_ = std::make_unique<DecExRag>(options_, loop, reward());
     DecExRagOptions agreeing = options_;
     agreeing.curtail = DecExRagOptions::Curtail::none;
-    label_free_ = std::make_unique<DecExRag>(agreeing, loop, rag::AnyReward(rag::Agreement()));
+    label_free_ = std::make_unique<DecExRag>(agreeing, loop, rag::Agreement());
     loop_.emplace(loop.limited_to(options_.T_max));
     policy_ = PolicyLoop(budget());
   }

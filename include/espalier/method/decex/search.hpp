@@ -67,13 +67,12 @@ class DecExRagEnvironment {
     }
     auto slots = loop_.slots(s.view());
     if (kind == force) return loop_.draw("forced_answer", std::move(slots), n, context, SegmentKind::answer, true);
-    if (kind == decide)
-      return loop_.draw(own_steps_ ? "rollout" : "termination", std::move(slots), n, context, SegmentKind::answer);
-    if (own_steps_) return more("rollout", query, std::move(slots), n, context.from(k_ + context.first));
-    if (s.iterations() == 0) return loop_.draw("sub_question", std::move(slots), n, context, SegmentKind::sub_question);
-    if (pruned_ && context.first == 0)
-      return loop_.draw("next_question", std::move(slots), n, context, SegmentKind::sub_question);
-    return more("termination", sub_question, std::move(slots), n, context.from(k_ + context.first));
+    if (kind == decide) return loop_.draw(decision(), std::move(slots), n, context);
+    const bool first = !own_steps_ && s.iterations() == 0;
+    if (first || (!own_steps_ && pruned_ && context.first == 0))
+      return loop_.draw(first ? "sub_question" : "next_question", std::move(slots), n, context,
+                        SegmentKind::sub_question);
+    return more(kind, std::move(slots), n, context);
   }
 
   template <class = void>
@@ -89,16 +88,16 @@ class DecExRagEnvironment {
     (*context.ledger)["own_answer"].refused += refusals_.close(proposals, rag::SegmentKind::own_answer);
     co_return proposals;
   }
-  /// Draws more sub-questions, or queries of the policy, than the decision gave. It asks the decision's prompt again
-  /// and keeps the replies of this kind. (Where the decision gave no sub-question, the pruned search asks for one
-  /// instead, because its answers may have been cut.)
+  /// Draws more of a kind (sub-questions, or queries of the policy) than the decision gave, by its prompt. (Where the
+  /// decision gave no sub-question, the pruned search asks for one instead, because its answers may have been cut.)
   template <class = void>
-  Task<std::vector<Proposal<Action>>> more(std::string purpose, Kind kind, rag::PromptSet::Slots slots, std::uint32_t n,
+  Task<std::vector<Proposal<Action>>> more(Kind kind, rag::PromptSet::Slots slots, std::uint32_t n,
                                            Context context) const {
-    auto proposals = co_await loop_.draw(std::move(purpose), std::move(slots), n, context, rag::SegmentKind::answer);
+    auto proposals = co_await loop_.draw(decision(), std::move(slots), n, context.from(k_ + context.first));
     std::erase_if(proposals, [kind](const auto& p) { return p.kind != kind; });
     co_return proposals;
   }
+  [[nodiscard]] const char* decision() const { return own_steps_ ? "rollout" : "termination"; }
 
   rag::Environment loop_;
   rag::Refusals refusals_;

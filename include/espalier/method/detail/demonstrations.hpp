@@ -71,33 +71,10 @@ struct WorkedExample {
 /// Those of each purpose.
 using Examples = std::map<std::string, std::vector<WorkedExample>, std::less<>>;
 
-/// A reply with each action of its purpose as the call of a tool.
-inline std::string as_calls(std::string_view reply, const Protocol& protocol, const Protocol::Purpose& purpose) {
-  for (std::string out;;) {
-    const Protocol::Tag* next = nullptr;
-    std::size_t begin = reply.npos, end = reply.npos;
-    for (const std::string& role : purpose.returns) {
-      const Protocol::Tag& tag = *protocol.tag(role);
-      const auto [open, close] = tag.open.empty() ? std::pair(reply.npos, reply.npos) : rag::detail::marked(reply, tag);
-      if (open >= begin) continue;
-      next = &tag;
-      begin = open;
-      end = close;
-    }
-    if (next == nullptr) return out.append(reply);
-    const std::size_t inside = begin + next->open.size();
-    out.append(reply.substr(0, begin)).append("A call of the tool ").append(next->name).append(": ");
-    out.append(rag::detail::trim(reply.substr(inside, end - inside)));
-    reply.remove_prefix(end + (next->close == "\n" ? 0 : next->close.size()));
-  }
-}
-
-/// The same prompts with the first `shots` examples of each purpose before its first heading. `tools`: they call tools.
-/// A prompt that has a heading for examples stays. Throws InputError for one without any heading.
-inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, const Examples& examples, std::size_t shots,
-                                   bool tools) {
+/// The same prompts with the first `shots` examples of each purpose before its first heading. A prompt that has a
+/// heading for examples stays. Throws InputError for one without any heading.
+inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, const Examples& examples, std::size_t shots) {
   rag::PromptSet::Texts texts = prompts.texts();
-  const Protocol& protocol = *prompts.protocol();
   for (const auto& [purpose, own] : examples) {
     std::string& text = texts.at(purpose);
     if (text.find("### Examples") != text.npos) continue;
@@ -106,11 +83,7 @@ inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, const Examples
       throw InputError(purpose + ".txt", 0, "",
                        "has no heading (### ...) before which the examples of the option 'shots' can stand");
     std::string shown = "### Examples\n";
-    for (std::size_t i = 0; i < std::min(shots, own.size()); ++i) {
-      shown += own[i].shown;
-      shown += tools ? as_calls(own[i].reply, protocol, *protocol.purpose(purpose)) : own[i].reply;
-      shown += '\n';
-    }
+    for (std::size_t i = 0; i < std::min(shots, own.size()); ++i) shown += own[i].shown + own[i].reply + '\n';
     text.insert(heading, shown);
   }
   return {prompts.protocol(), std::move(texts)};

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/method/airrag/detail/allowance.hpp>
-#include <espalier/method/airrag/detail/queries.hpp>
 #include <espalier/method/airrag/options.hpp>
 #include <espalier/method/airrag/prompts.hpp>
 #include <espalier/method/detail/evidence.hpp>
@@ -67,7 +66,8 @@ class AirRagEnvironment {
         if (lines.empty()) continue;  // "None", or nothing new: the waiting queries stay
         if (!p.queries.empty()) p.queries.pop_front();
         p.queries.insert(p.queries.begin(), lines.begin(), lines.end());
-        keep_first(p.queries);
+        std::set<std::string> seen;  // of equal queries the first one waits
+        std::erase_if(p.queries, [&](const std::string& query) { return !seen.insert(rag::normalise(query)).second; });
       }
     }
     return p;
