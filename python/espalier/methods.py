@@ -84,7 +84,6 @@ class DecoupleRagOptions(Options, total=False):
     wrong: int | None
     policy_plan: float | None
     skip_yes_no: bool | None
-    rows: Literal["paths", "all"] | None
     encoder: EncoderLike | None
     score: EncoderLike | None
 

@@ -384,7 +384,7 @@ TEST_CASE("in `code` a yes/no question gives no row in any file, however it was 
   const auto rows = [](const char* preset, const char* question) {
     method::detail::DecoupleRagFace method(false);
     method.preset(preset);
-    for (const auto& [name, value] : {std::pair("children", "2"), {"rows", "all"}}) method.options().set(name, value);
+    method.options().set("children", "2");
     Scheduler scheduler;
     method.prepare(method::Ports(scheduler.model(labelled(), Scheduler::unlimited),
                                  scheduler.retriever([](std::span<const Query> queries) {

@@ -1,4 +1,4 @@
-#include <espalier/method/detail/join.hpp>
+#include <espalier/method/match_budget.hpp>
 
 #include <doctest/doctest.h>
 

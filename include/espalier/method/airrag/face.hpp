@@ -4,7 +4,7 @@
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/baselines/self_ask.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>
-#include <espalier/method/detail/join.hpp>
+#include <espalier/method/match_budget.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/chain.hpp>

@@ -63,10 +63,6 @@ class DecoupleRagFace final : public Method {
     }
     options_.describe(table_);
     rows_.describe(table_);
-    table_
-        .add("rows", taught_, "what SFT rows teach: right paths as dialogues, or also every prompt along them",
-             {"paths", "all"})
-        .shown_if_changed();
   }
 
   void preset(const std::string& name) override {
@@ -97,7 +93,6 @@ class DecoupleRagFace final : public Method {
     const auto rows = [this](bool values) {
       return [this, values](const output::TreeRecord& record, std::string& text) {
         append_value_rows(record, prompts_in_use(), rows_, values, text);
-        if (!values && taught_ == Rows::all) append_prompt_rows(record, prompts_in_use(), rows_, text);
       };
     };
     return {Product("sft.jsonl", rows(false)), Product("value.jsonl", rows(true))};
@@ -120,11 +115,8 @@ class DecoupleRagFace final : public Method {
     beam_ = std::make_unique<DecoupleRagBeam>(options_, std::move(loop), source);
   }
 
-  enum class Rows : std::uint8_t { paths, all };
-
   DecoupleRagOptions options_;
   ValueRowOptions rows_;
-  Rows taught_ = Rows::paths;
   std::unique_ptr<DecoupleRag> labels_;
   std::unique_ptr<DecoupleRagBeam> beam_;
 };

@@ -88,14 +88,6 @@ inline std::vector<NodeId> labelled_paths(const rag::Tree& tree, const ValueRowO
   return right;
 }
 
-/// A step as the model's reply: its thought on a line of its own, and its action in the marks. Reading it back gives
-/// the same step. All text is neutralised.
-inline std::string reply_text(const Protocol& protocol, const rag::Action& action) {
-  const Protocol::Tag& tag = *protocol.tag(rag::detail::role(action.kind));
-  const std::string thought = action.thought.empty() ? "" : rag::detail::neutralise(action.thought) + '\n';
-  return thought + tag.open + rag::detail::neutralise(action.text) + tag.close;
-}
-
 }  // namespace detail
 
 /// Appends the chosen paths as chat messages: the policy's turns with the plan value after the thought, the documents
@@ -120,9 +112,11 @@ inline void append_value_rows(const output::TreeRecord& record, const rag::Promp
     for (const NodeId id : tree.path(end)) {
       if (id == tree.root()) continue;
       const rag::Action& action = tree.action(id);
-      say("assistant", detail::reply_text(protocol, action));
-      last_plan = tree.annotation("plan", id);
+      const Protocol::Tag& tag = *protocol.tag(rag::detail::role(action.kind));
       const std::string thought = rag::detail::neutralise(action.thought);
+      say("assistant",
+          thought + (thought.empty() ? "" : "\n") + tag.open + rag::detail::neutralise(action.text) + tag.close);
+      last_plan = tree.annotation("plan", id);
       if (values) json.field("q_value_thought", last_plan).field("value_at", output::detail::code_points(thought));
       json.end_object();
       const rag::Segment* last = tree.state(id).transcript().last();
@@ -145,54 +139,5 @@ inline void append_value_rows(const output::TreeRecord& record, const rag::Promp
     out += '\n';
   }
 }
-
-namespace detail {
-
-/// Appends a dialogue of one prompt and its reply for each step of the right path: "step" as the search asked it,
-/// "plan" and "query" as the beam asks for the same step, and "forced_answer".
-inline void append_prompt_rows(const output::TreeRecord& record, const rag::PromptSet& prompts,
-                               const ValueRowOptions& options, std::string& out) {
-  using rag::SegmentKind;
-  const rag::Tree& tree = record.tree;
-  const Protocol& protocol = *prompts.protocol();
-  const rag::Question& question = tree.state(tree.root()).question();
-  const auto write = [&](NodeId id, const std::string& purpose, const rag::Transcript& history,
-                         const rag::Action& said) {
-    const auto asked = prompts.render(
-        purpose, {{"question", rag::render_text(question.text)}, {"history", rag::render_history(history, protocol)}},
-        {});
-    JsonWriter json(out);
-    json.begin_object().field("id", question.id + '#' + purpose + '@' + std::to_string(id)).key("messages");
-    json.begin_array().begin_object().field("role", "user");
-    json.field("content", asked->messages.back().content).end_object();
-    json.begin_object().field("role", "assistant");
-    json.field("content", reply_text(protocol, said)).end_object().end_array();
-    json.field("correct", true).key("provenance").begin_object().field("tree", question.id).key("nodes");
-    json.begin_array().value(id).end_array().field("purpose", purpose);
-    record.end_provenance(json);
-    json.end_object();
-    out += '\n';
-  };
-  for (const NodeId end : labelled_paths(tree, options)) {
-    if (!(tree[end].mean() > 0)) continue;
-    rag::Transcript history;  // of its own, because the tree's is shared
-    for (const NodeId id : tree.path(end)) {
-      if (id == tree.root()) continue;
-      const rag::Action& action = tree.action(id);
-      write(id, action.forced ? "forced_answer" : "step", history, action);
-      const rag::Transcript before = history;
-      for (const rag::Segment* segment : tree.state(id).transcript().since(tree.state(tree[id].parent).transcript()))
-        history = history.append(*segment);
-      if (action.forced) continue;
-      if (action.kind == SegmentKind::answer) write(id, "plan", before, action);
-      if (action.kind == SegmentKind::answer || action.thought.empty()) continue;
-      const rag::Segment plan(SegmentKind::thought, rag::ModelText(action.thought));
-      write(id, "plan", before, rag::Action(SegmentKind::thought, action.thought, "", ""));
-      write(id, "query", before.append(plan), rag::Action(action.kind, action.text, "", ""));
-    }
-  }
-}
-
-}  // namespace detail
 
 }  // namespace espalier::method
