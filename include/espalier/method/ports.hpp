@@ -15,12 +15,9 @@ namespace espalier::method {
 
 /// A data file that a method makes from its trees. `rows` is called once per finished tree and appends rows to the
 /// text.
-class Product {
- public:
-  using Rows = std::function<void(const output::TreeRecord&, std::string&)>;
-  Product(std::string name, Rows write) : file(std::move(name)), rows(std::move(write)) {}
+struct Product {
   std::string file;
-  Rows rows;
+  std::function<void(const output::TreeRecord&, std::string&)> rows;
 };
 
 /// The models, retriever and other services of a method's searches.
