@@ -438,12 +438,8 @@ TEST_CASE("L_max is passed by at most a fifth over generated questions") {
   for (const auto& [variant, l_max] : {std::pair(full, 1000U), {lite, 1000U}, {blender, 4000U}}) {
     method::detail::AirRagFace method(variant);
     method.options().set("l_max", std::to_string(l_max));
-    Scheduler scheduler;
-    const method::Ports ports(scheduler.model(sim::Model(world.examples()), Scheduler::unlimited),
-                              scheduler.retriever(index));
-    method.prepare(ports, method.prompts());
-    for (const auto& example : world.examples()) {
-      const rag::Tree tree = scheduler.run(method.answer(rag::State(example.question), 7));
+    for (const rag::Tree& tree :
+         testing::trees_of(method, world.examples(), sim::Model(world.examples()), index, false)) {
       const Ledger::Costs costs = tree.ledger.total();
       CAPTURE(costs.completions);
       CHECK(costs.prompt_tokens <= l_max + l_max / 5);
@@ -640,15 +636,7 @@ TEST_CASE(
   const auto trees = [&](const std::string& name, bool grows) {
     const auto method = method::make_method(name);
     if (grows) method->options().set("rollouts", "6");
-    Scheduler scheduler;
-    method->prepare(method::Ports(scheduler.model(sim::Model(world.examples()), 1000),
-                                  scheduler.retriever(backend::Bm25(corpus), 1000)),
-                    method->prompts());
-    std::vector<Task<rag::Tree>> searches;
-    for (const auto& example : world.examples())
-      searches.push_back(grows ? method->grow(rag::State(example), 5)
-                               : method->answer(rag::State(example.question), 5));
-    return scheduler.run(std::move(searches));
+    return testing::trees_of(*method, world.examples(), sim::Model(world.examples()), backend::Bm25(corpus), grows, 5);
   };
   const auto right = [&](const std::string& name) {
     const auto grown = trees(name, false);

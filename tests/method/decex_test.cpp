@@ -328,14 +328,12 @@ TEST_CASE("the preset of the paper keeps the closed refusals") {
 TEST_CASE("the policy loop of `answer` searches T_max times, then it must answer") {
   Scripted model;
   model.on("rollout", "<search>more</search>").on("forced_answer", "<answer>Paris</answer>");
-  Scheduler scheduler;
-  const ModelPort models = scheduler.model(std::move(model), Scheduler::unlimited);
-  const RetrieverPort documents =
-      scheduler.retriever([](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); });
+  const auto nothing = [](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); };
   method::detail::DecExRagFace face;
   face.options().set("T_max", "2");
-  face.prepare(method::Ports(models, documents), face.prompts());
-  const rag::Tree tree = scheduler.run(face.answer(rag::State(rag::Question{"q1", "Capital?"}), 7));
+  rag::Example example;
+  example.question = {"q1", "Capital?"};
+  const rag::Tree tree = trees_of(face, {example}, model, nothing, false).front();
   CHECK(tree.ledger.total().retrievals == 2);
   CHECK(tree.action(static_cast<NodeId>(tree.size() - 1)).forced);
 }

@@ -291,23 +291,20 @@ TEST_CASE("a list of queries in a step is a list, fused by reciprocal ranks") {
   });
   method::detail::DecoupleRagFace method(false);
   method.options().set("children", "1");
-  Scheduler scheduler;
   std::vector<std::string> asked;
-  method::Ports ports(scheduler.model(model, Scheduler::unlimited),
-                      scheduler.retriever([&](std::span<const Query> queries) {
-                        std::vector<Passages> answers;
-                        for (const Query& query : queries) {
-                          asked.push_back(query.text);
-                          if (query.text == "x") answers.push_back({Passage("1", "", "A"), Passage("2", "", "B")});
-                          else answers.push_back({Passage("2", "", "B"), Passage("3", "", "C")});
-                        }
-                        return answers;
-                      }));
-  method.prepare(ports, method.prompts());
+  const auto retriever = [&](std::span<const Query> queries) {
+    std::vector<Passages> answers;
+    for (const Query& query : queries) {
+      asked.push_back(query.text);
+      if (query.text == "x") answers.push_back({Passage("1", "", "A"), Passage("2", "", "B")});
+      else answers.push_back({Passage("2", "", "B"), Passage("3", "", "C")});
+    }
+    return answers;
+  };
   rag::Example example;
   example.question = {"q1", "Capital of France?"};
   example.gold = {"Paris"};
-  const rag::Tree tree = scheduler.run(method.grow(rag::State(example), 7));
+  const rag::Tree tree = testing::trees_of(method, {example}, model, retriever, true).front();
   CHECK(asked == List{"x", "y"});
   CHECK(tree.ledger.total().retrievals == 2);
   const Passages* found = tree.state(1).transcript().last()->documents();
@@ -385,16 +382,13 @@ TEST_CASE("in `code` a yes/no question gives no row in any file, however it was 
     method::detail::DecoupleRagFace method(false);
     method.preset(preset);
     method.options().set("children", "2");
-    Scheduler scheduler;
-    method.prepare(method::Ports(scheduler.model(labelled(), Scheduler::unlimited),
-                                 scheduler.retriever([](std::span<const Query> queries) {
-                                   return std::vector<Passages>(queries.size(), {Passage("d", "T", "Paris", 1)});
-                                 })),
-                   method.prompts());
+    const auto paris = [](std::span<const Query> queries) {
+      return std::vector<Passages>(queries.size(), {Passage("d", "T", "Paris", 1)});
+    };
     rag::Example example;
     example.question = {"q", question};
     example.gold = {"Paris"};
-    const rag::Tree tree = scheduler.run(method.grow(rag::State(example), 7));
+    const rag::Tree tree = testing::trees_of(method, {example}, labelled(), paris, true).front();
     std::map<std::string, bool> written;
     for (const method::Product& product : method.products()) {
       std::string text;
@@ -415,14 +409,9 @@ TEST_CASE("a judge that knows more gives better answers, and better ones than no
   for (std::size_t i = 0; i < world.size(); ++i) corpus.push_back(world.passage(i));
   const auto right = [&](double judge, bool greedy) {
     method::detail::DecoupleRagFace method(greedy);
-    Scheduler scheduler;
-    method.prepare(method::Ports(scheduler.model(sim::Model(world.examples(), {.judge = judge}), 1000),
-                                 scheduler.retriever(backend::Bm25(corpus), 1000)),
-                   method.prompts());
-    std::vector<Task<rag::Tree>> searches;
-    for (const auto& example : world.examples()) searches.push_back(method.answer(rag::State(example.question), 5));
+    const sim::Model model(world.examples(), {.judge = judge});
+    const auto trees = testing::trees_of(method, world.examples(), model, backend::Bm25(corpus), false, 5);
     int count = 0;
-    const auto trees = scheduler.run(std::move(searches));
     for (std::size_t i = 0; i < trees.size(); ++i)
       if (const auto best = output::best_answer(trees[i]))
         count += rag::score(rag::Profile::common, best->text, world.examples()[i].gold).em == 1;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/espalier.hpp>
+#include <espalier/method/method.hpp>
 
 #include <functional>
 #include <map>
@@ -77,6 +78,22 @@ rag::Tree grow_decex_over(const method::DecExRagOptions& options, const MakeMode
 inline rag::Tree grow_decex(const method::DecExRagOptions& options, const Scripted& model, double temperature = 1) {
   return grow_decex_over(
       options, [&](Scheduler& scheduler) { return scheduler.model(model, Scheduler::unlimited); }, temperature);
+}
+
+/// The trees of a method for these examples: grown with their gold answers, or its answers without.
+template <class Model, class Retriever>
+std::vector<rag::Tree> trees_of(method::Method& method, const std::vector<rag::Example>& examples, Model model,
+                                Retriever retriever, bool grows, std::uint64_t seed = 7) {
+  Scheduler scheduler;
+  const method::Ports ports(scheduler.model(std::move(model), Scheduler::unlimited),
+                            scheduler.retriever(std::move(retriever), Scheduler::unlimited));
+  method.check();
+  method.prepare(ports, method.prompts());
+  std::vector<Task<rag::Tree>> searches;
+  for (const rag::Example& example : examples)
+    searches.push_back(grows ? method.grow(rag::State(example), seed)
+                             : method.answer(rag::State(example.question), seed));
+  return scheduler.run(std::move(searches));
 }
 
 /// The tree as text: one line a node, "id<parent kind text reward status/reason".

@@ -67,7 +67,7 @@ class AskedForm:
 
 
 def reply_text(marks: tuple[str, str], thought: str, text: str) -> str:
-    """A step as the reply to its prompt, as rows of SFT teach it (method/detail/prompt_rows.hpp)."""
+    """A step as the reply to its prompt. Reading it gives the step again."""
     (opening, closing), said = marks, neutral(text)
     if opening:
         blank = "" if opening[-1] in "([{" else " "
