@@ -27,38 +27,6 @@ inline std::size_t code_points(std::string_view text) {
   return n;
 }
 
-/// Writes the SFT rows of one chain.
-class SftWriter {
- public:
-  SftWriter(const TreeRecord& record, const SftOptions& options, NodeId end, std::string& out)
-      : record_(record), options_(options), end_(end), own_(rewards(record.tree)), out_(out) {}
-
-  /// Writes a row. `name` makes its id.
-  void write(const std::string& name, const std::string& prompt, const std::string& completion,
-             const std::vector<NodeId>& nodes) {
-    const std::string& tree = record_.tree.state(end_).question().id;
-    JsonWriter json(out_);
-    const std::size_t begin = code_points(prompt), end_of_row = begin + code_points(completion);
-    json.begin_object().field("id", tree + '#' + name);
-    json.field("prompt", prompt).field("completion", completion).key("loss_spans").begin_array();
-    json.begin_array().value(begin).value(end_of_row).end_array().end_array();
-    json.key("provenance").begin_object().field("tree", tree).key("nodes").array(nodes);
-    json.key("rewards").begin_array();
-    for (const NodeId node : nodes) json.value(own_[node]);
-    json.end_array().field("answer_reward", own_[end_]).field("choice", detail::name(options_.choice));
-    record_.end_provenance(json);
-    json.end_object();
-    out_ += '\n';
-  }
-
- private:
-  const TreeRecord& record_;
-  SftOptions options_;
-  NodeId end_;
-  std::vector<std::optional<double>> own_;
-  std::string& out_;
-};
-
 }  // namespace detail
 
 /// Appends the tree's SFT rows (DecEx-RAG, section 2.3). A correct chain with m retrievals gives m + 1 rows. Row i
@@ -70,7 +38,23 @@ inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prom
   const rag::Tree& tree = record.tree;
   const std::optional<NodeId> end = correct_chain(tree, options.choice, options.profile);
   if (!end) return;
-  detail::SftWriter rows(record, options, *end, out);
+  const std::vector<std::optional<double>> own = rewards(tree);
+  const std::string& question = tree.state(*end).question().id;
+  const auto write = [&](std::size_t row, const std::string& prompt, const std::string& completion,
+                         const std::vector<NodeId>& nodes) {
+    JsonWriter json(out);
+    const std::size_t begin = detail::code_points(prompt), end_of_row = begin + detail::code_points(completion);
+    json.begin_object().field("id", question + '#' + std::to_string(row));
+    json.field("prompt", prompt).field("completion", completion).key("loss_spans").begin_array();
+    json.begin_array().value(begin).value(end_of_row).end_array().end_array();
+    json.key("provenance").begin_object().field("tree", question).key("nodes").array(nodes);
+    json.key("rewards").begin_array();
+    for (const NodeId node : nodes) json.value(own[node]);
+    json.end_array().field("answer_reward", own[*end]).field("choice", detail::name(options.choice));
+    record.end_provenance(json);
+    json.end_object();
+    out += '\n';
+  };
   detail::PolicyForm form(prompts, tree.state(*end).question());
   std::vector<NodeId> nodes;
   std::string completion;
@@ -81,7 +65,7 @@ inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prom
     nodes.push_back(id);
     completion += form.step(action);
     if (action.kind == rag::SegmentKind::query || action.kind == rag::SegmentKind::answer) {
-      rows.write(std::to_string(row++), form.prompt(), completion, nodes);
+      write(row++, form.prompt(), completion, nodes);
       nodes.clear();
       completion.clear();
     }

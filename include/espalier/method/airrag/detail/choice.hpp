@@ -94,12 +94,9 @@ class AirRagChoice {
     tree->annotations.erase("selected");
     if (candidates.empty()) co_return;
     const auto how = asks() && !may_ask ? AirRagOptions::Select::jaccard : select_;
+    if (how == AirRagOptions::Select::refine) co_return co_await refine(tree, candidates);
     std::vector<std::string> answers;
     for (const NodeId id : candidates) answers.push_back(*tree->state(id).answer());
-    if (how == AirRagOptions::Select::refine) {
-      co_await refine(tree, candidates);
-      co_return;
-    }
     std::vector<double> scores;
     if (how == AirRagOptions::Select::jaccard) scores = agreement_scores<std::string>(answers, jaccard);
     else {
