@@ -16,7 +16,7 @@ namespace espalier::method {
 namespace detail {
 
 /// The methods of this program by name.
-inline std::map<std::string, std::function<std::unique_ptr<Method>()>>& methods() {
+inline auto& methods() {
   static std::map<std::string, std::function<std::unique_ptr<Method>()>> all;
   return all;
 }
