@@ -77,8 +77,8 @@ inline void append_sibling_pairs(const output::TreeRecord& record, const rag::Pr
         const double gap = *rewards[chosen] - *rewards[rejected];
         const rag::State& from = tree.state(parent);
         const std::string purpose = detail::next_purpose(from, tree.action(chosen).forced);
-        const std::string better = detail::reply_text(prompts, purpose, tree.action(chosen)),
-                          worse = detail::reply_text(prompts, purpose, tree.action(rejected));
+        const std::string better = detail::reply_text(*prompts.protocol(), tree.action(chosen)),
+                          worse = detail::reply_text(*prompts.protocol(), tree.action(rejected));
         if (!(gap > 0) || gap < options.margin - 1e-9 || better == worse) continue;
         const std::string& id = from.question().id;
         JsonWriter json(out);
