@@ -10,6 +10,7 @@
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>
 #include <espalier/method/airrag/search.hpp>
+#include <espalier/method/airrag/state_scores.hpp>
 #include <espalier/method/baselines/ircot.hpp>
 #include <espalier/method/baselines/judge_then_retrieve.hpp>
 #include <espalier/method/baselines/search_o1.hpp>

@@ -2,6 +2,7 @@
 
 #include <espalier/method/airrag/prompts.hpp>
 #include <espalier/method/airrag/search.hpp>
+#include <espalier/method/airrag/state_scores.hpp>
 #include <espalier/method/baselines/self_ask.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>
 #include <espalier/method/match_budget.hpp>

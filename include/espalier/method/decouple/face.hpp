@@ -9,7 +9,6 @@
 #include <espalier/backend/value_head.hpp>
 #endif
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,16 +16,6 @@
 
 namespace espalier::method::detail {
 
-/// Reads two values from what a port returns for a text.
-using ReadDual = std::function<Dual(const Embedding&)>;
-
-/// The numbers of a value server.
-inline Dual two_numbers(const Embedding& numbers) {
-  if (numbers.size() != 2)
-    throw Error("a value source gave " + std::to_string(numbers.size()) +
-                " numbers for a text, not a plan and a search value");
-  return {static_cast<double>(numbers[0]), static_cast<double>(numbers[1])};
-}
 /// What a trained head makes of embeddings.
 inline ReadDual trained_head([[maybe_unused]] const std::string& file) {
 #if defined(ESPALIER_HAS_EIGEN) && defined(ESPALIER_HAS_SIMDJSON)
@@ -37,15 +26,6 @@ inline ReadDual trained_head([[maybe_unused]] const std::string& file) {
 #else
   throw MissingPart("value heads", "libeigen3-dev and libsimdjson-dev");
 #endif
-}
-inline ValueSource value_source(EncoderPort port, ReadDual read) {
-  const auto value = [](EncoderPort port, ReadDual read, std::string text) -> Task<Dual> {
-    const Embedding numbers = co_await port.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
-    co_return read(numbers);
-  };
-  return [value, port = std::move(port), read = std::move(read)](std::string text) {
-    return value(port, read, std::move(text));
-  };
 }
 
 /// DecoupleRAG and GreedyAgent as a run sees them. `expand` labels trees, `answer` searches with hierarchical beams.

@@ -143,6 +143,26 @@ inline rag::Tree to_rag_tree(DualTree&& tree) {
 /// Maps the text of a state to its two values: a value server, a head over an encoder, or your own function.
 using ValueSource = std::function<Task<Dual>(std::string)>;
 
+/// Reads two values from what a port returns for a text.
+using ReadDual = std::function<Dual(const Embedding&)>;
+
+/// The numbers of a value server.
+inline Dual two_numbers(const Embedding& numbers) {
+  if (numbers.size() != 2)
+    throw Error("a value source gave " + std::to_string(numbers.size()) +
+                " numbers for a text, not a plan and a search value");
+  return {static_cast<double>(numbers[0]), static_cast<double>(numbers[1])};
+}
+inline ValueSource value_source(EncoderPort port, ReadDual read) {
+  const auto value = [](EncoderPort port, ReadDual read, std::string text) -> Task<Dual> {
+    const Embedding numbers = co_await port.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
+    co_return read(numbers);
+  };
+  return [value, port = std::move(port), read = std::move(read)](std::string text) {
+    return value(port, read, std::move(text));
+  };
+}
+
 /// The text that a value source gets: the question and the steps.
 inline std::string value_text(const rag::State& state, const Protocol& protocol) {
   return "Question: " + rag::detail::neutralise(state.question().text) + '\n' +
