@@ -74,9 +74,9 @@ inline std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t pl
   return sum;
 }
 
-/// Named sections in a file that is mapped into memory, or in memory. Each block of 64 KiB is checked when it is first
-/// read. A file that is cut, damaged, or of another kind or version is refused by an InputError that names file,
-/// section and offset. Copies share the bytes. Any number of threads may read.
+/// Named sections in a file that is mapped into memory, or in memory. Each block of 64 KiB of a file is checked when it
+/// is first read. A file that is cut, damaged, or of another kind or version is refused by an InputError that names
+/// file, section and offset. Copies share the bytes. Any number of threads may read.
 class CheckedFile {
   class Content;
 
@@ -98,11 +98,9 @@ class CheckedFile {
     [[nodiscard]] std::span<const T> items(std::uint64_t first, std::uint64_t count) const {
       static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8);
       if (const std::uint64_t most = size_ / sizeof(T); first > most || count > most - first)
-        fail("has " + std::to_string(most) + " items, asked for " + std::to_string(count) + " from " +
-             std::to_string(first));
+        fail_beyond(most, first, count);
       content_->check(offset_ + first * sizeof(T), count * sizeof(T));
-      return {reinterpret_cast<const T*>(content_->payload().data() + offset_) + first,
-              static_cast<std::size_t>(count)};
+      return {reinterpret_cast<const T*>(begin_) + first, static_cast<std::size_t>(count)};
     }
     [[nodiscard]] std::string_view text(std::uint64_t offset, std::uint64_t length) const {
       const auto found = items<char>(offset, length);
@@ -114,11 +112,21 @@ class CheckedFile {
 
    private:
     friend class CheckedFile;
+    [[noreturn, gnu::cold, gnu::noinline]] void fail_beyond(std::uint64_t most, std::uint64_t first,
+                                                            std::uint64_t count) const {
+      fail("has " + std::to_string(most) + " items, asked for " + std::to_string(count) + " from " +
+           std::to_string(first));
+    }
     Section(std::shared_ptr<const Content> content, std::string name, const CheckedSection& place)
-        : content_(std::move(content)), name_(std::move(name)), offset_(place.offset), size_(place.size) {}
+        : content_(std::move(content)),
+          name_(std::move(name)),
+          offset_(place.offset),
+          size_(place.size),
+          begin_(content_->payload().data() + place.offset) {}
     std::shared_ptr<const Content> content_;
     std::string name_;
     std::uint64_t offset_, size_;
+    const std::byte* begin_;
   };
 
   CheckedFile(const std::string& path, std::string_view kind, std::uint32_t version)
@@ -161,7 +169,7 @@ class CheckedFile {
 
     /// Checks the blocks that hold `length` bytes of the payload, each once. Two threads may do this at the same time.
     void check(std::uint64_t offset, std::uint64_t length) const {
-      if (length == 0) return;
+      if (length == 0 || !held_.of_file) return;
       for (std::uint64_t block = offset / checked_block; block <= (offset + length - 1) / checked_block; ++block) {
         std::atomic<std::uint64_t>& word = checked_[static_cast<std::size_t>(block / 64)];
         const std::uint64_t bit = std::uint64_t(1) << (block % 64);

@@ -20,6 +20,7 @@ namespace espalier::backend::detail {
 struct HeldBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> holder;
+  bool of_file = false;
 };
 
 inline HeldBytes hold(std::string text) {
@@ -41,7 +42,7 @@ inline HeldBytes map_file(const std::string& path) {
   void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, ::fileno(file.get()), 0);
   if (at == MAP_FAILED) fail(errno);
   const auto unmap = [size](const void* bytes) { ::munmap(const_cast<void*>(bytes), size); };
-  return {{static_cast<const std::byte*>(at), size}, std::shared_ptr<const void>(at, unmap)};
+  return {{static_cast<const std::byte*>(at), size}, std::shared_ptr<const void>(at, unmap), true};
 }
 
 }  // namespace espalier::backend::detail
