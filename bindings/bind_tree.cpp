@@ -170,10 +170,11 @@ void bind_problem_tree(py::module_& m) {
 void bind_tree(py::module_& m) {
   bind_node(m);
   bind_problem_tree(m);
-  py::class_<GrownTree, SharedTree> tree(m, "Tree",
-                                         "A grown tree: what was tried, what it was worth, what was cut and why.");
-  bind_nodes(tree);
-  tree.def_property_readonly("question",
+  py::class_<GrownTree, SharedTree> bound(m, "Tree",
+                                          "A grown tree: what was tried, what it was worth, what was cut and why.");
+  bind_nodes(bound);
+  bound
+      .def_property_readonly("question",
                              [](const GrownTree& t) {
                                const rag::State& root = t.tree.state(rag::Tree::root());
                                return rag::Example{
