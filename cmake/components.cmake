@@ -1,7 +1,7 @@
 # The optional components of Espalier, in one table: which library each needs, and what it defines.
 # The build and the installed package both read this file, so a component can be used wherever its library is found.
 
-set(espalier_components json http sqlite dense faiss fmt)
+set(espalier_components json http sqlite dense faiss fmt gzip)
 
 # CMake packages, in the order they must be found | target to link (the first that exists) | definition | Debian package
 set(espalier_json   "simdjson"     "simdjson::simdjson"                 ESPALIER_HAS_SIMDJSON libsimdjson-dev)
@@ -10,6 +10,7 @@ set(espalier_sqlite "SQLite3"      "SQLite3::SQLite3,SQLite::SQLite3"   ESPALIER
 set(espalier_dense  "Eigen3"       "Eigen3::Eigen"                      ESPALIER_HAS_EIGEN    libeigen3-dev)
 set(espalier_faiss  "OpenMP,faiss" "faiss"                              ESPALIER_HAS_FAISS    libfaiss-dev)
 set(espalier_fmt    "fmt"          "fmt::fmt"                           ESPALIER_HAS_FMT      libfmt-dev)
+set(espalier_gzip   "ZLIB"         "ZLIB::ZLIB"                         ESPALIER_HAS_ZLIB     zlib1g-dev)
 
 # Components that a component builds on.
 set(espalier_http_uses json)
@@ -95,6 +96,16 @@ struct fmt::formatter<Named> : fmt::formatter<std::string_view> {
   }
 };
 int main() { return fmt::format("{} {:.3}", Named(), 0.5) == fmt::format("{}", fmt::join(std::vector<int>{1}, ",")); }]=])
+set(espalier_gzip_try [=[
+#include <zlib.h>
+int main() {
+  char bytes[1];
+  int error = 0;
+  gzFile file = gzopen("", "rb");
+  gzbuffer(file, 1 << 18);
+  return gzread(file, bytes, 1) + int(gzoffset(file)) + gzclose(file) + (gzerror(file, &error) != nullptr);
+}]=])
+
 # Sets `reason` to "" if the lines of component `name` compile with `library`, else to the first error. A success is kept
 # in the cache for this compiler and library. A failure is tried again by the next configuration.
 function(espalier_try name library package reason)

@@ -6,6 +6,7 @@ set(espalier_library_of_sqlite "sqlite3[.]h")
 set(espalier_library_of_dense "Eigen/")
 set(espalier_library_of_faiss "faiss/")
 set(espalier_library_of_fmt "fmt/")
+set(espalier_library_of_gzip "zlib[.]h")
 
 # Sets `required` to the components that `file` cannot do without, and `wanted` to those it uses where they are there:
 # includes inside `#if ... ESPALIER_HAS_...`.

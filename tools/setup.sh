@@ -5,7 +5,7 @@
 set -eu
 
 tools="g++ cmake ninja-build ccache doctest-dev python3 python3-venv python3-dev"
-libraries="libcurl4-openssl-dev libsimdjson-dev libsqlite3-dev libeigen3-dev libfmt-dev libfaiss-dev libopenblas-dev"
+libraries="libcurl4-openssl-dev libsimdjson-dev libsqlite3-dev libeigen3-dev libfmt-dev zlib1g-dev libfaiss-dev libopenblas-dev"
 
 patient="-o Acquire::Retries=3 -o DPkg::Lock::Timeout=300"  # with a mirror that stumbles, and with another apt-get
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import signal
@@ -12,6 +13,7 @@ import espalier as esp
 import pytest
 from conftest import (
     JOURNAL,
+    PARTS,
     ModelServer,
     contents,
     espalier,
@@ -45,6 +47,19 @@ def test_an_index_says_what_it_holds(index: Path):
     assert said["corpus"]["bytes"] == (index / "corpus.bin").stat().st_size
     assert sorted(path.name for path in index.iterdir()) == ["bm25.bin", "corpus.bin", "index.json"]
     assert "every byte" in espalier("index", "info", index, "--verify").stdout
+
+
+def test_a_packed_corpus_is_read_as_the_plain_one(index: Path, files: Path, tmp_path: Path):
+    if PARTS["gzip"] is not None:
+        pytest.skip("built without zlib")
+    packed, cut = tmp_path / "packed.gz", tmp_path / "cut.gz"
+    packed.write_bytes(gzip.compress((files / "corpus.jsonl").read_bytes()))
+    assert "300 passages of packed.gz" in good("index", "build", "--corpus", packed, "--out", tmp_path / "index").stdout
+    for part in ("corpus.bin", "bm25.bin"):
+        assert (tmp_path / "index" / part).read_bytes() == (index / part).read_bytes()
+    cut.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(esp.errors.InputError, match=r"cut\.gz"):
+        esp.build_index(cut, tmp_path / "none")
 
 
 def test_an_index_is_a_retriever_that_answers_as_bm25_in_memory(index: Path, world: esp.World):

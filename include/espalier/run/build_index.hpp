@@ -8,6 +8,9 @@
 #include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/work_folder.hpp>
+#ifdef ESPALIER_HAS_ZLIB
+#include <espalier/run/detail/gzip_buffer.hpp>
+#endif
 
 #include <fmt/format.h>
 
@@ -35,7 +38,7 @@ struct IndexOptions {
     backend::Metric metric = backend::Metric::inner_product;
   };
 
-  std::string corpus;  ///< JSONL file
+  std::string corpus;  ///< JSONL file, plain or .gz
   std::string out;     ///< folder
   Lexical lexical;
   unsigned threads = 0;                   ///< 0 = the number of hardware threads. Never changes a byte
@@ -51,15 +54,22 @@ namespace detail {
 /// Writes the corpus file of an index.
 inline backend::MappedCorpus write_corpus(const std::string& source, const std::string& target,
                                           const IndexProgress& progress) {
-  if (source.ends_with(".gz")) throw InputError(source, 0, "", "is packed: gunzip it first");
+#ifdef ESPALIER_HAS_ZLIB
+  GzipBuffer bytes(source);
+  std::istream in(&bytes);
+  in.exceptions(std::ios::badbit);
+  const auto position = [&] { return bytes.position(); };
+#else
+  if (source.ends_with(".gz")) throw MissingPart("reading .gz", "zlib1g-dev");
   std::ifstream in = output::detail::open_lines(source);
+  const auto position = [&] { return static_cast<std::uint64_t>(std::streamoff(in.tellg())); };
+#endif
   const std::uint64_t size = std::filesystem::file_size(source);
   backend::MappedCorpus::Writer writer(target, source);
   std::size_t passages = 0;
   output::detail::for_each_line(in, source, [&](const output::detail::JsonLine& row) {
     writer.add(output::detail::read_passage(row), row.line());
-    if (progress && ++passages % 4096 == 0)
-      progress("corpus", static_cast<std::uint64_t>(in.rdbuf()->pubseekoff(0, std::ios::cur, std::ios::in)), size);
+    if (progress && ++passages % 4096 == 0) progress("corpus", position(), size);
     return true;
   });
   return writer.commit();

@@ -34,7 +34,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "Build an index folder from a corpus.",
         ["espalier index build --corpus corpus.jsonl --out index --analyzer english-lucene --k1 0.9 --b 0.4"],
     )
-    build.add_argument("--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents")
+    build.add_argument(
+        "--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents, plain or .gz"
+    )
     build.add_argument("--out", required=True, metavar="DIR", help="folder of the index")
     build.add_argument(
         "--analyzer", default="simple", choices=["simple", "english-lucene"], help="what a word is (simple)"

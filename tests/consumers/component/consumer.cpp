@@ -14,6 +14,9 @@
 #ifdef ESPALIER_HAS_FAISS
 #include <faiss/IndexFlat.h>
 #endif
+#ifdef ESPALIER_HAS_ZLIB
+#include <zlib.h>
+#endif
 #ifdef ESPALIER_HAS_FMT
 #include <espalier/fmt.hpp>
 #endif
@@ -35,6 +38,9 @@ int main() {
 #endif
 #ifdef ESPALIER_HAS_FAISS
   parts += faiss::IndexFlatIP(4).d == 4;
+#endif
+#ifdef ESPALIER_HAS_ZLIB
+  parts += zlibVersion() != nullptr;
 #endif
 #ifdef ESPALIER_HAS_FMT
   parts += fmt::format("{}", espalier::Tree<int, int>(3, espalier::Seed(1))) == "0 root, visits 0, prior 1, open: 3";

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+
+#include <zlib.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <streambuf>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace espalier::run::detail {
+
+/// A stream buffer over a file, decompressed if it is gzip. A file that is missing, cut or damaged causes an
+/// InputError. An istream passes it on only after exceptions(std::ios::badbit) is set.
+class GzipBuffer : public std::streambuf {
+ public:
+  explicit GzipBuffer(std::string path)
+      : path_(std::move(path)), file_(::gzopen(path_.c_str(), "rb")), bytes_(1 << 18) {
+    if (file_ == nullptr) throw InputError(path_, 0, "", std::string("cannot be read: ") + std::strerror(errno));
+    ::gzbuffer(file_, 1 << 18);
+  }
+  GzipBuffer(const GzipBuffer&) = delete;
+  GzipBuffer& operator=(const GzipBuffer&) = delete;
+  ~GzipBuffer() override { ::gzclose(file_); }
+
+  /// Position in the file, in its own (compressed) bytes.
+  [[nodiscard]] std::uint64_t position() const { return static_cast<std::uint64_t>(::gzoffset(file_)); }
+
+ protected:
+  int_type underflow() override {
+    const int got = ::gzread(file_, bytes_.data(), static_cast<unsigned>(bytes_.size()));
+    int error = Z_OK;
+    const char* const what = ::gzerror(file_, &error);
+    if (got < 0 || (got == 0 && error != Z_OK))
+      throw InputError(path_, 0, "",
+                       std::string("cannot be read: ") + (error == Z_ERRNO ? std::strerror(errno) : what));
+    setg(bytes_.data(), bytes_.data(), bytes_.data() + got);
+    return got == 0 ? traits_type::eof() : traits_type::to_int_type(bytes_[0]);
+  }
+
+ private:
+  std::string path_;
+  ::gzFile file_;
+  std::vector<char> bytes_;
+};
+
+}  // namespace espalier::run::detail

@@ -1,0 +1,53 @@
+#include <espalier/run/detail/gzip_buffer.hpp>
+
+#include <backend/temporary_folder.hpp>
+#include <doctest/doctest.h>
+
+#include <istream>
+#include <iterator>
+#include <string>
+
+namespace gzip_buffer_test {
+
+using namespace espalier;
+using test::TemporaryFolder;
+
+namespace {
+
+std::string read_all(const std::string& path) {
+  run::detail::GzipBuffer buffer(path);
+  std::istream in(&buffer);
+  in.exceptions(std::ios::badbit);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+void write_gzip(const std::string& path, const std::string& bytes) {
+  const ::gzFile file = ::gzopen(path.c_str(), "wb");
+  REQUIRE(::gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) == static_cast<int>(bytes.size()));
+  ::gzclose(file);
+}
+
+}  // namespace
+
+TEST_CASE("files are read as they are or decompressed; cut and damaged ones are refused") {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += "line " + std::to_string(i) + "\n";
+  test::write_bytes(folder / "plain", text);
+  write_gzip(folder / "packed", text);
+  CHECK(read_all(folder / "plain") == text);
+  CHECK(read_all(folder / "packed") == text);
+  const std::string packed = test::read_bytes(folder / "packed");
+  test::write_bytes(folder / "twice", packed + packed);  // as bgzip and cat leave them
+  CHECK(read_all(folder / "twice") == text + text);
+  test::write_bytes(folder / "cut", packed.substr(0, packed.size() / 2));
+  CHECK_THROWS_AS(read_all(folder / "cut"), InputError);
+  std::string damaged = packed;
+  damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x10);
+  test::write_bytes(folder / "damaged", damaged);
+  CHECK_THROWS_AS(read_all(folder / "damaged"), InputError);
+  CHECK_THROWS_AS(read_all(folder / "missing"), InputError);
+  CHECK_THROWS_AS(read_all(folder.path().string()), InputError);
+}
+
+}  // namespace gzip_buffer_test
