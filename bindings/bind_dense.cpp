@@ -62,15 +62,16 @@ void bind_dense([[maybe_unused]] py::module_& m) {
 #endif
 #ifdef ESPALIER_HAS_FAISS
   auto faiss = part_class<Faiss>(m, "Faiss", "Search by an index of faiss, read from a file.");
-  faiss.def(py::init([](std::vector<Passage> passages, const py::object& encoder, const std::string& file,
-                        std::size_t threads) -> Faiss {
-              using Index = backend::VectorRetriever<backend::FaissIndex>;
-              auto encode = make_encoder(encoder, Opened::each_batch);
-              return Faiss(shares(std::make_shared<Index>(std::move(passages), backend::FaissIndex::load(file, threads),
-                                                          std::move(encode))));
-            }),
-            py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file"), py::arg("threads") = 1,
-            "Row i of the index in `file` is passage i.");
+  faiss.def(
+      py::init([](std::vector<Passage> passages, const py::object& encoder, const std::string& file, std::size_t nprobe,
+                  std::size_t ef_search, std::size_t threads) -> Faiss {
+        using Index = backend::VectorRetriever<backend::FaissIndex>;
+        auto encode = make_encoder(encoder, Opened::each_batch);
+        return Faiss(shares(std::make_shared<Index>(
+            std::move(passages), backend::FaissIndex::load(file, {nprobe, ef_search, threads}), std::move(encode))));
+      }),
+      py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file"), py::arg("nprobe") = 0,
+      py::arg("ef_search") = 0, py::arg("threads") = 1, "Row i of the index in `file` is passage i.");
 #endif
 }
 

@@ -194,6 +194,8 @@ class Faiss(Retriever):
         encoder: EncoderLike,
         *,
         file: str,
+        nprobe: int = ...,
+        ef_search: int = ...,
         threads: int = ...,
     ) -> None: ...
 

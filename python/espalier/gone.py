@@ -39,8 +39,6 @@ OPTIONS = {
     "speculate": "many questions in flight fill the slots of a server already",
     "delta": "it was the error rate of curtail=kl_lucb. curtail=exact and halving are there",
     "vectors": "vectors are kept as 32-bit numbers; faiss has other forms: --retriever faiss:INDEX",
-    "nprobe": "an index file says how it is searched: set it before faiss writes the file",
-    "ef_search": "an index file says how it is searched: set it before faiss writes the file",
     "factory": "faiss builds an index, `espalier.Faiss(passages, encoder, file=INDEX)` searches it",
     "label_token_ids": "a cross-encoder behind /rerank",
     "split": "rows of rl.verl say train",

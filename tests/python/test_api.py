@@ -199,6 +199,8 @@ def test_faiss_finds_the_nearest_rows(tmp_path: Path):
     faiss.write_index(flat, str(tmp_path / "index"))
     [hits] = esp.Faiss(passages, lambda requests: asked, file=str(tmp_path / "index"))([esp.Query("?", 2)])
     assert [hit.id for hit in hits] == ["p2", "p3"] and hits[0].score == pytest.approx(0.9)
+    with pytest.raises(ValueError, match="option 'nprobe' is 4, allowed: 0"):
+        esp.Faiss(passages, lambda requests: asked, file=str(tmp_path / "index"), nprobe=4)
 
 
 def test_faiss_names_the_package_where_there_is_none(tmp_path: Path, monkeypatch):

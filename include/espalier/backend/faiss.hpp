@@ -7,6 +7,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
+#include <faiss/AutoTune.h>
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexScalarQuantizer.h>
 #include <faiss/impl/FaissException.h>
@@ -27,6 +28,12 @@
 #include <vector>
 
 namespace espalier::backend {
+
+struct FaissOptions {
+  std::size_t nprobe = 0;     ///< lists that an IVF index visits, 0 = its own setting
+  std::size_t ef_search = 0;  ///< search breadth of an HNSW index, 0 = its own setting
+  std::size_t threads = 1;    ///< >= 1, an execution option that changes no result
+};
 
 namespace detail {
 
@@ -49,17 +56,21 @@ class FaissOnOneThread {
 /// codes are searched in batches, and every other kind of index one query at a time.
 class FaissIndex {
  public:
-  /// Reads an index file. It is mapped, page by page when needed, where faiss can do that: IVF. `threads` change no
-  /// result. Throws InputError that names the file.
-  static FaissIndex load(const std::string& file, std::size_t threads = 1) {
-    if (threads == 0) bad_option("threads", threads, "1 or more");
+  using Options = FaissOptions;
+
+  /// Reads an index file. It is mapped, page by page when needed, where faiss can do that: IVF. Throws InputError that
+  /// names the file, std::invalid_argument for an option that the index does not have.
+  static FaissIndex load(const std::string& file, const Options& options = {}) {
+    if (options.threads == 0) bad_option("threads", options.threads, "1 or more");
     if (!std::filesystem::is_regular_file(file)) throw InputError(file, 0, "", "there is no such file");
-    FaissIndex loaded(file, threads);
+    FaissIndex loaded(file, options);
     try {
       loaded.index_.reset(faiss::read_index(file.c_str(), faiss::IO_FLAG_MMAP));
     } catch (const std::exception& error) {
       throw InputError(file, 0, "", std::string("faiss cannot read it: ") + error.what());
     }
+    loaded.set("nprobe", "nprobe", options.nprobe);
+    loaded.set("ef_search", "efSearch", options.ef_search);
     const faiss::Index& index = *loaded.index_;
     const auto is = [&index](const auto&... types) { return ((typeid(index) == types) || ...); };
     loaded.batched_ = is(typeid(faiss::IndexHNSWFlat), typeid(faiss::IndexHNSWSQ), typeid(faiss::IndexScalarQuantizer));
@@ -68,7 +79,7 @@ class FaissIndex {
 
   [[nodiscard]] std::vector<std::vector<Hit>> search(std::span<const VectorQuery> queries) const {
     std::vector<std::vector<Hit>> results(queries.size());
-    const std::size_t share = std::max<std::size_t>(1, (queries.size() + threads_ - 1) / threads_);
+    const std::size_t share = std::max<std::size_t>(1, (queries.size() + options_.threads - 1) / options_.threads);
     const std::size_t shares = (queries.size() + share - 1) / share;
     detail::parallel_for(shares, shares, [&](std::size_t part, std::size_t) {
       const detail::FaissOnOneThread alone;
@@ -84,16 +95,28 @@ class FaissIndex {
 
   [[nodiscard]] std::size_t rows() const { return static_cast<std::size_t>(index_->ntotal); }
   [[nodiscard]] std::size_t dimension() const { return static_cast<std::size_t>(index_->d); }
-  /// Identity of the file, which is read as a whole.
+  /// Identity of the index and of how it is searched. It reads the whole file.
   [[nodiscard]] Hash fingerprint() const {
-    constexpr std::uint64_t own_settings = 0;  // 0.2.0 had two options of the search here
-    return Hasher().add(file_hash(file_)).add(own_settings).add(own_settings).finish();
+    return Hasher()
+        .add(file_hash(file_))
+        .add(std::uint64_t(options_.nprobe))
+        .add(std::uint64_t(options_.ef_search))
+        .finish();
   }
 
  private:
   using Row = std::int64_t;
 
-  FaissIndex(std::string file, std::size_t threads) : threads_(threads), file_(std::move(file)) {}
+  FaissIndex(std::string file, const Options& options) : options_(options), file_(std::move(file)) {}
+
+  /// Sets a parameter of the index, or of the index inside its wrappers. 0 = leave its own.
+  void set(const char* option, const char* parameter, std::size_t value) {
+    try {
+      if (value) faiss::ParameterSpace().set_index_parameter(index_.get(), parameter, static_cast<double>(value));
+    } catch (const faiss::FaissException&) {
+      bad_option(option, value, "0, because this index has no such parameter");
+    }
+  }
 
   /// Searches queries that have the same k.
   void search_together(std::span<const VectorQuery> queries, std::vector<Hit>* results) const {
@@ -130,7 +153,7 @@ class FaissIndex {
     return hasher.finish();
   }
 
-  std::size_t threads_;
+  Options options_;
   std::unique_ptr<faiss::Index> index_;
   bool batched_ = false;
   std::string file_;

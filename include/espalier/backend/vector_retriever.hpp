@@ -93,8 +93,7 @@ class VectorRetriever {
                                   std::to_string(passages_.size()) + " passages");
   }
   /// Encodes the passages and builds the index from them.
-  template <class I = Index>
-  VectorRetriever(Corpus passages, detail::AnyEncoder encoder, const typename I::Options& options = {})
+  VectorRetriever(Corpus passages, detail::AnyEncoder encoder, const typename Index::Options& options = {})
       : passages_(std::move(passages)),
         index_(detail::encode_passages(passages_, encoder), options),
         encoder_(std::move(encoder)) {}
