@@ -105,8 +105,7 @@ TEST_CASE("5 million passages are searched with less than 300 MB, and the answer
   // Each passage is as long as the mean: a word's weight over 1 + k1.
   CHECK(found("needle", 1)[0].score() == doctest::Approx(std::log(1 + (passages - 3 + 0.5) / 3.5) / 2.2).epsilon(1e-6));
   CHECK(index.corpus()[last].text().starts_with("odd needle m449 w"));
-  CHECK(index.corpus().find("p4999999") == last);
-  CHECK(!index.corpus().find("p5000000"));
+  CHECK(index.corpus()[last].id() == "p4999999");
 
   for (const std::size_t word : {std::size_t(0), std::size_t(4'242), vocabulary - 1}) {
     std::size_t with = 0;

@@ -154,9 +154,9 @@ inline Dual two_numbers(const Embedding& numbers) {
   return {static_cast<double>(numbers[0]), static_cast<double>(numbers[1])};
 }
 inline ValueSource value_source(EncoderPort port, ReadDual read) {
-  const auto value = [](EncoderPort port, ReadDual read, std::string text) -> Task<Dual> {
-    const Embedding numbers = co_await port.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
-    co_return read(numbers);
+  const auto value = [](EncoderPort asked, ReadDual reader, std::string text) -> Task<Dual> {
+    const Embedding numbers = co_await asked.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
+    co_return reader(numbers);
   };
   return [value, port = std::move(port), read = std::move(read)](std::string text) {
     return value(port, read, std::move(text));
