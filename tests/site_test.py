@@ -54,7 +54,7 @@ def test_what_is_shown() -> None:
     assert "All concepts. Wherever a result type is named, a Task of it is accepted too." in concepts
     assert "concept LanguageModel = detail::BatchFunction<F, Prompt, Completion>;" in concepts
     assert "outvoted the majority decided otherwise" in concepts
-    assert "std::uint32_t attempts = 3 attempts per item, > 0" in concepts
+    assert "bool known = true false: no rollout could be read." in concepts
 
 
 @pytest.mark.parametrize(
