@@ -11,8 +11,11 @@
 #include <espalier/core/service.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>

@@ -5,6 +5,9 @@
 #include <espalier/core/service.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <exception>
 #include <map>
 #include <memory>
 #include <numeric>

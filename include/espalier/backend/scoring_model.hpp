@@ -7,7 +7,9 @@
 #include <espalier/core/service.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <exception>
 #include <map>
 #include <memory>
 #include <string>

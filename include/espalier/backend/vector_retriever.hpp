@@ -4,7 +4,18 @@
 #include <espalier/core/batch_service.hpp>
 #include <espalier/core/passage.hpp>
 
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace espalier::backend {
 

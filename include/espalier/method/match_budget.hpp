@@ -5,6 +5,7 @@
 #include <espalier/output/chain.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace espalier::detail {

@@ -10,6 +10,7 @@
 #include <espalier/method/registry.hpp>
 #include <espalier/output/chain.hpp>
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>

@@ -4,6 +4,7 @@
 #include <espalier/method/airrag/detail/evaluation.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

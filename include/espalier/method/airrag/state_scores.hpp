@@ -3,6 +3,7 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/chain.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

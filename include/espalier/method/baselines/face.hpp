@@ -10,6 +10,7 @@
 #include <espalier/method/registry.hpp>
 
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>

@@ -3,10 +3,14 @@
 #include <espalier/method/baselines/baseline.hpp>
 #include <espalier/rag/text.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// A chain of thought with searches: after each sentence, behind a router, or where a sentence is unsure.

@@ -3,6 +3,10 @@
 #include <espalier/method/baselines/baseline.hpp>
 
 #include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 /// Baselines whose first reply comes from memory.
 namespace espalier::method::baselines::detail {

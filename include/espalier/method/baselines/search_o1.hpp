@@ -2,6 +2,12 @@
 
 #include <espalier/method/baselines/baseline.hpp>
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 /// Search-o1 (Li et al. 2025): a reasoning model that may search while it thinks. A separate call (Reason-in-Documents)
 /// condenses what was found before it enters the reasoning. RAgent, the plain agent of the same paper, shows the
 /// documents unchanged.

@@ -2,6 +2,12 @@
 
 #include <espalier/method/baselines/baseline.hpp>
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
 /// Agents that think and search in one prompt. Their published results need trained weights.
 namespace espalier::method::baselines::detail {
 

@@ -2,6 +2,8 @@
 
 #include <espalier/method/baselines/baseline.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 

@@ -2,7 +2,11 @@
 
 #include <espalier/method/baselines/baseline.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <sstream>
+#include <string>
+#include <utility>
 
 /// Baselines of one call, and those that search with the question or its parts and answer from what was found.
 namespace espalier::method::baselines::detail {

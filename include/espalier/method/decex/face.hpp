@@ -8,6 +8,7 @@
 #include <espalier/output/sft.hpp>
 #include <espalier/search/layered.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -7,8 +7,11 @@
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/layered.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 

@@ -9,6 +9,7 @@
 #include <espalier/backend/value_head.hpp>
 #endif
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>

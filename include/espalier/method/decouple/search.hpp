@@ -5,6 +5,8 @@
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/mcts.hpp>
 
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>

@@ -8,6 +8,7 @@
 #include <espalier/method/prorag/step_rows.hpp>
 #include <espalier/method/registry.hpp>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>

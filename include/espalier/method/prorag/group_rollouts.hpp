@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// Rewards and advantages of a group of trajectories of one question (ProRAG, section 3.4).

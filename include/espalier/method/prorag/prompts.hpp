@@ -4,6 +4,9 @@
 #include <espalier/rag/prompt_set.hpp>
 
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
 
 namespace espalier::method {
 

@@ -6,6 +6,7 @@
 #include <espalier/method/registry.hpp>
 #include <espalier/search/layered.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>

@@ -4,6 +4,7 @@
 #include <espalier/method/method.hpp>
 #include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
+#include <espalier/output/tree_json.hpp>
 #include <espalier/run/detail/summary.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL

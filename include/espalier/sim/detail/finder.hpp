@@ -3,6 +3,7 @@
 #include <espalier/sim/detail/reader.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

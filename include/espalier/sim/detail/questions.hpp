@@ -7,9 +7,11 @@
 #include <espalier/sim/detail/relations.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace espalier::sim::detail {

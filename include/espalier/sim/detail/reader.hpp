@@ -4,9 +4,11 @@
 #include <espalier/sim/detail/words.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace espalier::sim::detail {

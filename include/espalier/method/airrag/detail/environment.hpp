@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <set>
@@ -209,8 +210,7 @@ class AirRagEnvironment {
 
   /// A random bit per path, drawn from its words.
   static bool lot(const State& state) {
-    Hasher words;
-    words.add(state.question().id);
+    Hasher words = Hasher().add(state.question().id);
     for (const rag::Segment* segment : state.transcript().segments())
       if (!segment->documents()) words.add(segment->words());
     return Random(Seed(words.finish().low)).below(2) == 1;
