@@ -68,6 +68,16 @@ OPTIONS = {
     "proxy": "the variables https_proxy, http_proxy and no_proxy",
 }
 """Options of the command line, settings, options of `--set` and keywords, by Python's name."""
+VALUES = {
+    "gateway": "openai asks with max_completion_tokens, other asks any server",
+    "llamacpp-python": "other asks llama-cpp-python's server, llamacpp is llama.cpp's own",
+    "token_jaccard": "charset, as DecoupleRAG's published code has it",
+    "kl_lucb": "exact, or halving",
+    "consistency": "exact, or halving",
+    "dense:": "`espalier index build --encoder`, then --index DIR --retriever dense",
+    "hybrid:": "`espalier index build --encoder`, then --index DIR --retriever hybrid",
+}
+"""Values of options, up to their first colon."""
 NAMES = {
     "espalier.write_vectors": "`espalier.build_index(…, encoder=…)` keeps the vectors of a corpus",
     "espalier.improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
@@ -116,11 +126,12 @@ def unknown(name: str, known: Iterable[str], kind: str = "option") -> str:
 
 @contextmanager
 def naming() -> Iterator[None]:
-    """An option that the compiled part does not know in the block, and that is gone, is said to be."""
+    """An option or a value that the compiled part does not know in the block, and that is gone, is said to be."""
     try:
         yield
     except ValueError as error:
-        found = re.match(r"unknown (option|setting) '([\w.-]+)'", str(error))
-        if found is None or found[2] not in OPTIONS:
-            raise
-        raise ValueError(said(f"{found[1]} '{found[2]}'", OPTIONS[found[2]])) from None
+        if (found := re.match(r"unknown (option|setting) '([\w.-]+)'", str(error))) and found[2] in OPTIONS:
+            raise ValueError(said(f"{found[1]} '{found[2]}'", OPTIONS[found[2]])) from None
+        if (found := re.match(r"option '([\w.-]+)' is ([\w-]+:?)", str(error))) and found[2] in VALUES:
+            raise ValueError(said(f"{found[1]}={found[2]}", VALUES[found[2]])) from None
+        raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import espalier as esp
 import pytest
@@ -65,10 +66,24 @@ def test_a_name_that_is_gone_is_said_to_be(older: None):
         esp.swifter  # noqa: B018
 
 
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"server": "gateway"}, "server=gateway"),
+        ({"retriever": "dense:vectors.bin"}, "retriever=dense:"),
+        ({"method": "decouple", "set": {"diversity": "token_jaccard"}}, "diversity=token_jaccard"),
+    ],
+)
+def test_a_value_that_is_gone_is_said_to_be(files: Path, tmp_path: Path, more: dict[str, Any], said: str):
+    with pytest.raises(ValueError, match=f"^{said} is gone since 0.3.0: "):
+        world = {"questions": files / "questions.jsonl", "corpus": files / "corpus.jsonl"}
+        esp.expand(**world, **{"model": "simulated"} | more, out=tmp_path / "o")
+
+
 def test_nothing_is_said_to_be_gone_that_is_there():
     assert not COMMANDS.keys() & gone.COMMANDS.keys()
     for name in gone.NAMES:
         module, _, own = name.rpartition(".")
         assert own not in vars(importlib.import_module(module))
-    sentences = [*gone.COMMANDS.values(), *gone.OPTIONS.values(), *gone.NAMES.values()]
+    sentences = [*gone.COMMANDS.values(), *gone.OPTIONS.values(), *gone.VALUES.values(), *gone.NAMES.values()]
     assert all(re.fullmatch(r"\S[^\n]*[^.\s]", sentence) for sentence in sentences)
