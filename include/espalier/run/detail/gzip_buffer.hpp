@@ -35,7 +35,7 @@ class GzipBuffer : public std::streambuf {
     const int got = ::gzread(file_, bytes_.data(), static_cast<unsigned>(bytes_.size()));
     int error = Z_OK;
     const char* const what = ::gzerror(file_, &error);
-    if (got < 0 || (got == 0 && error != Z_OK))
+    if (got < 0 || error != Z_OK)  // a cut file has given all of its bytes, and zlib may say so only once
       throw InputError(path_, 0, "",
                        std::string("cannot be read: ") + (error == Z_ERRNO ? std::strerror(errno) : what));
     setg(bytes_.data(), bytes_.data(), bytes_.data() + got);
