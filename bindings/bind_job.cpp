@@ -126,9 +126,10 @@ py::tuple run_job(const std::string& task, const py::dict& values, const py::obj
                   const py::function& add_outputs) {
   run::Job job(make_settings(task, values));
   const run::ProgressHook hook = hook_of(progress);
+  const run::OutputHook outputs = output_hook(add_outputs);
   const run::RunResult result = [&] {
     const py::gil_scoped_release unlock;
-    return job(hook, output_hook(add_outputs));
+    return job(hook, outputs);
   }();
   return py::make_tuple(result.summary, result.open, result.recognised, result.rebuilt, result.why_open);
 }
