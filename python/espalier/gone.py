@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 
 from .errors import did_you_mean
 
@@ -38,46 +39,51 @@ OPTIONS = {
     "workers": "Ray does as many shards at once as it has processors",
     "speculate": "many questions in flight fill the slots of a server already",
     "delta": "it was the error rate of curtail=kl_lucb. curtail=exact and halving are there",
-    "vectors": "vectors are kept as 32-bit numbers; faiss has other forms: --retriever faiss:INDEX",
     "factory": "faiss builds an index, `espalier.Faiss(passages, encoder, file=INDEX)` searches it",
     "label_token_ids": "a cross-encoder behind /rerank",
     "split": "rows of rl.verl say train",
-    "metric": "the file that faiss wrote says it",
-    "rows": "sft.jsonl teaches the policy, and `export --format traces.trl` has each step with its prompt",
     "collision": "a simulation that reaches a growing node waits for its children",
-    "normalise": "Uct and Puct take rewards in [0, 1]",
     "verbosity": "the simulated model says only what a step is about",
     "contact": "a server that has not replied for a twentieth of --deadline (`deadline`) is named",
     "hedge": "several --endpoint (`endpoints`), of which a slow one gets fewer calls",
     "encoder_cut": "texts are cut to the tokens of the encoder's profile",
-    "cut": "texts are cut to the tokens of the encoder's profile",
     "constrain_below": "0.95 of the probes must be readable",
     "constrain_as": "with shards say --constrain off, always or draft",
-    "retriever_name": "--retriever URL?name=NAME",
-    "retriever_api": "--retriever URL?api=NAME",
-    "reranker_name": "--reranker URL?name=NAME",
-    "rerank_depth": "--reranker URL?depth=N",
-    "encoder_name": "--encoder URL?name=NAME",
-    "encoder_profile": "--encoder URL?profile=NAME",
-    "value_name": "--value-server URL?name=NAME",
-    "api": "--model URL?api=completions",
     "native_n": "samples of one prompt share a request where the server is known to give equal texts",
     "ca_file": "the variable SSL_CERT_FILE",
-    "rounds": "`train rft` makes one, and `examples/improve.py` repeats",
     "eval_questions": "`espalier answer` asks the trained model",
     "proxy": "the variables https_proxy, http_proxy and no_proxy",
+    "decex.rows": "form=policy expands the trained policy by its own prompts",
+    "decouple.rows": "`export --format traces.trl` has each step with its prompt",
+    "annotation.rollouts": "curtail=none draws all rollouts in the search",
+    "HttpEncoder.cut": "texts are cut to the tokens of the encoder's profile",
+    "Faiss.metric": "the file that faiss wrote says it",
+    "Puct.normalise": "Puct takes rewards in [0, 1]",
+    "Uct.normalise": "Uct takes rewards in [0, 1]",
+    "espalier index build.vectors": "vectors are 32-bit numbers; faiss has other forms: --retriever faiss:INDEX",
+    "espalier train rft.rounds": "`train rft` makes one, and `examples/improve.py` repeats",
+    "espalier.retriever_name": "--retriever URL?name=NAME",
+    "espalier.retriever_api": "--retriever URL?api=NAME",
+    "espalier.reranker_name": "--reranker URL?name=NAME",
+    "espalier.rerank_depth": "--reranker URL?depth=N",
+    "espalier.encoder_name": "--encoder URL?name=NAME",
+    "espalier.encoder_profile": "--encoder URL?profile=NAME",
+    "espalier.value_name": "--value-server URL?name=NAME",
+    "espalier.api": "--model URL?api=completions",
 }
-"""Options of the command line, settings, options of `--set` and keywords, by Python's name."""
+"""Options of the command line, settings, options of `--set` and keywords, by Python's name. Where others still have the
+name, it stands behind the command ("espalier" for all), the method, the class or the kind that lost it."""
 VALUES = {
-    "gateway": "openai asks with max_completion_tokens, other asks any server",
-    "llamacpp-python": "other asks llama-cpp-python's server, llamacpp is llama.cpp's own",
-    "token_jaccard": "charset, as DecoupleRAG's published code has it",
-    "kl_lucb": "exact, or halving",
-    "consistency": "exact, or halving",
-    "dense:": "`espalier index build --encoder`, then --index DIR --retriever dense",
-    "hybrid:": "`espalier index build --encoder`, then --index DIR --retriever hybrid",
+    "server=gateway": "openai asks with max_completion_tokens, other asks any server",
+    "server=llamacpp-python": "other asks llama-cpp-python's server, llamacpp is llama.cpp's own",
+    "diversity=token_jaccard": "charset, as DecoupleRAG's published code has it",
+    "curtail=kl_lucb": "exact, or halving",
+    "curtail=consistency": "exact, or halving",
+    "retriever=dense:*": "`espalier index build --encoder`, then --index DIR --retriever dense",
+    "retriever=hybrid:*": "`espalier index build --encoder`, then --index DIR --retriever hybrid",
+    "url=*/score": "/rerank of the same server",
 }
-"""Values of options, up to their first colon."""
+"""Values of options. A * stands for any text."""
 NAMES = {
     "espalier.write_vectors": "`espalier.build_index(…, encoder=…)` keeps the vectors of a corpus",
     "espalier.improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
@@ -118,9 +124,16 @@ def gone_command(line: Sequence[str]) -> str:
     return ""
 
 
-def unknown(name: str, known: Iterable[str], kind: str = "option") -> str:
+def instead_of(name: str, where: str = "") -> str:
+    """What replaced an option of a command, a method, a class or a function. '' = it is not gone there."""
+    plain = name.lstrip("-").replace("-", "_")
+    keys = (f"{where}.{plain}", f"{where.partition(' ')[0]}.{plain}", plain)
+    return next((OPTIONS[key] for key in keys if key in OPTIONS), "")
+
+
+def unknown(name: str, known: Iterable[str], kind: str = "option", where: str = "") -> str:
     """What to say of an option that is none: what replaced it, or the known one that was meant."""
-    instead = OPTIONS.get(name.lstrip("-").replace("-", "_"))
+    instead = instead_of(name, where)
     return said(f"{kind} '{name}'", instead) if instead else f"unknown {kind} '{name}'{did_you_mean(name, known)}"
 
 
@@ -130,8 +143,12 @@ def naming() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        if (found := re.match(r"unknown (option|setting) '([\w.-]+)'", str(error))) and found[2] in OPTIONS:
-            raise ValueError(said(f"{found[1]} '{found[2]}'", OPTIONS[found[2]])) from None
-        if (found := re.match(r"option '([\w.-]+)' is ([\w-]+:?)", str(error))) and found[2] in VALUES:
-            raise ValueError(said(f"{found[1]}={found[2]}", VALUES[found[2]])) from None
+        found = re.match(r"unknown (option|setting) '([\w.-]+)'(?: of ([\w-]+))?", str(error))
+        if found and (instead := instead_of(found[2], found[3] or "")):
+            raise ValueError(said(f"{found[1]} '{found[2]}'", instead)) from None
+        if found := re.match(r"option '([\w.-]+)' is (\S+), ", str(error)):
+            chosen = f"{found[1]}={found[2]}"
+            for value, instead in VALUES.items():
+                if fnmatchcase(chosen, value):
+                    raise ValueError(said(chosen, instead)) from None
         raise

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import espalier
-from espalier import gone
-from espalier.cli import COMMANDS, main
+from conftest import espalier, expanded
+from espalier import _core, gone
+from espalier.cli import COMMANDS, main, make_parser
+from espalier.runs.job import check, try_prompts
+from espalier.runs.settings_table import SETTINGS
 
 
 @pytest.fixture
@@ -70,7 +74,9 @@ def test_a_name_that_is_gone_is_said_to_be(older: None):
     ("more", "said"),
     [
         ({"server": "gateway"}, "server=gateway"),
-        ({"retriever": "dense:vectors.bin"}, "retriever=dense:"),
+        ({"retriever": "dense:vectors.bin"}, "retriever=dense:vectors.bin"),
+        ({"set": {"curtail": "kl_lucb"}}, "curtail=kl_lucb"),
+        ({"reranker": "http://127.0.0.1:9/score?name=m"}, "url=http://127.0.0.1:9/score"),
         ({"method": "decouple", "set": {"diversity": "token_jaccard"}}, "diversity=token_jaccard"),
     ],
 )
@@ -80,8 +86,60 @@ def test_a_value_that_is_gone_is_said_to_be(files: Path, tmp_path: Path, more: d
         esp.expand(**world, **{"model": "simulated"} | more, out=tmp_path / "o")
 
 
+def test_where_a_name_still_lives_elsewhere_only_what_lost_it_is_told(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    said = "option 'rows' is gone since 0.3.0: "
+    with pytest.raises(ValueError, match=f"^{said}form=policy"):
+        esp.Method("decex", set={"rows": "all"})
+    with pytest.raises(ValueError, match=f"^{said}`export --format traces.trl`"):
+        check("expand", {"method": "decouple", "set": {"rows": "all"}})
+    with pytest.raises(ValueError, match=f"^{said}form=policy"):
+        try_prompts({"method": "decex", "set": {"rows": "all"}})
+    with pytest.raises(TypeError, match=f"^DecExRag: {said}form=policy"):
+        esp.DecExRag(rows="all")
+    for name in ("rounds", "normalise", "metric", "api"):
+        with pytest.raises(ValueError, match=f"^unknown option '{name}' of decex"):
+            esp.Method("decex", set={name: 1})
+    with pytest.raises(TypeError, match=r"^Uct\(\): option 'normalise' is gone since 0.3.0"):
+        esp.search.Uct(normalise="minmax")  # type: ignore[call-arg]
+    for line in (["answer", "--api=chat"], ["train", "rft", "--rounds=2"], ["index", "build", "--vectors=float16"]):
+        with pytest.raises(SystemExit):
+            main(line)
+        assert " is gone since 0.3.0: " in capsys.readouterr().err
+    expanded(files, tmp_path, limit=1)
+    with pytest.raises(ValueError, match=r"^annotation 'rollouts' is gone since 0.3.0: curtail=none"):
+        esp.annotate(tmp_path, {"rollouts": None})
+
+
+def commands(parser: Any) -> Iterator[tuple[str, str]]:
+    """Every option of every command, with the command."""
+    for action in parser._actions:
+        yield from ((parser.prog, option) for option in action.option_strings)
+        if isinstance(action.choices, dict):
+            for one in action.choices.values():
+                yield from commands(one)
+
+
 def test_nothing_is_said_to_be_gone_that_is_there():
     assert not COMMANDS.keys() & gone.COMMANDS.keys()
+    of_methods = {method: _core.method_options(method) for method in _core.method_names()}
+    living = {row[0] for rows in of_methods.values() for row in rows} | SETTINGS.keys()
+    assert not living & gone.OPTIONS.keys()
+    of_commands = list(commands(make_parser()))
+    assert len(of_commands) > 300
+    assert not [(prog, option) for prog, option in of_commands if gone.instead_of(option, prog)]
+    for place, _, name in (key.rpartition(".") for key in gone.OPTIONS if key.count(".") == 1):
+        if place in of_methods:
+            assert name not in [row[0] for row in of_methods[place]]
+        elif hasattr(_core, place):
+            assert f" {name}: " not in getattr(_core, place).__init__.__doc__
+    for chosen in gone.VALUES:
+        name, _, value = chosen.partition("=")
+        choices = [row[2] for rows in of_methods.values() for row in rows if row[0] == name]
+        choices += [", ".join(SETTINGS[name].choices)] if name in SETTINGS else []
+        assert choices or name == "url"
+        assert not [one for listed in choices for one in listed.split(", ") if fnmatchcase(one, value)]
     for name in gone.NAMES:
         module, _, own = name.rpartition(".")
         assert own not in vars(importlib.import_module(module))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-from ..gone import OPTIONS, said
+from ..gone import instead_of, said
 
 NUMBERS = {"SupportsFloat": "a number", "float": "a number", "SupportsInt": "a whole number", "int": "a whole number"}
 """How several versions of pybind11 write numbers. SupportsIndex stands beside them and says no more."""
@@ -73,8 +73,8 @@ def fault_of_call(function: str, wanted: list[Parameter], args: tuple[Any, ...],
         return f"{call} takes {len(places)} arguments without a name, not {len(args)}{by_name}"
     for name in kwargs:
         if name not in names:
-            if name in OPTIONS:
-                return said(f"{call}: option '{name}'", OPTIONS[name])
+            if instead := instead_of(name, function):
+                return said(f"{call}: option '{name}'", instead)
             near = get_close_matches(name, names, 1)
             return f"{call} has no option '{name}', " + (
                 f"did you mean '{near[0]}'?" if near else f"it has {', '.join(names) or 'none'}"

@@ -103,7 +103,7 @@ def export(
 
 def known(name: str) -> Format:
     if name not in FORMATS:
-        if name in gone.OPTIONS:
+        if gone.instead_of(name):
             raise ValueError(gone.unknown(name, FORMATS, "format"))
         raise ValueError(f"format is '{name}', allowed: {', '.join(FORMATS)}")
     return FORMATS[name]

@@ -8,6 +8,7 @@ from typing import Any
 
 from .._core import Progress
 from ..errors import InputError
+from ..gone import instead_of, said
 from .given import NOWHERE
 from .job import RunResult, run_job
 from .progress import warning
@@ -70,7 +71,9 @@ def annotation(
                 )
             chosen["encoder"], chosen["encoder_name"] = model if isinstance(model, (tuple, list)) else (model, "")
         elif name not in PURPOSES:
-            raise ValueError(f"unknown annotation '{name}', allowed: {', '.join(PURPOSES)}, embedding")
+            instead = instead_of(name, "annotation")
+            allowed = f"unknown annotation '{name}', allowed: {', '.join(PURPOSES)}, embedding"
+            raise ValueError(said(f"annotation '{name}'", instead) if instead else allowed)
         elif model is not None:
             chosen["models"] |= dict.fromkeys(PURPOSES[name], model)
         elif chosen["models"].get(PURPOSES[name][0], (chosen["model"], ""))[0] in (NOWHERE, unknown):

@@ -77,7 +77,7 @@ class TriedPrompt:
 
 def try_prompts(settings: Mapping[str, Any]) -> list[TriedPrompt]:
     """Asks each prompt of a method once, filled with a sample question and passages; keeps nothing."""
-    with given(settings) as named:
+    with given(settings) as named, naming():
         return [TriedPrompt(*tried) for tried in _core.try_prompts(_plain(named))]
 
 

@@ -125,7 +125,7 @@ class TypedMethod(Method):
                 continue
             if name in (row[0] for row in _core.method_options(self._name)):
                 raise TypeError(f"{type(self).__name__}: '{name}' is no keyword, write set={{'{name}': ...}}")
-            raise TypeError(f"{type(self).__name__}: {unknown(name, self.__signature__.parameters)}")
+            raise TypeError(f"{type(self).__name__}: {unknown(name, self.__signature__.parameters, where=self._name)}")
         given = {name: value for name, value in options.items() if value is not None}
         self._given = dict(given)
         parts = {name: given.pop(name) for name in PARTS if name in given}

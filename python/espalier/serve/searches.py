@@ -11,6 +11,7 @@ from typing import Any
 
 from .._core import Answering, Tree
 from ..errors import BackendError, Error
+from ..gone import naming
 from ..runs.given import given
 from ..runs.job import _plain
 
@@ -24,7 +25,8 @@ class Searches:
 
     def __init__(self, settings: Mapping[str, Any], failed: Callable[[BaseException], None]) -> None:
         self._models = ExitStack()
-        self._answering = Answering(_plain(self._models.enter_context(given(settings))))
+        with naming():
+            self._answering = Answering(_plain(self._models.enter_context(given(settings))))
         self._failed = failed
         self._loop = asyncio.get_running_loop()
         self._ids = itertools.count(1)

@@ -322,7 +322,7 @@ def options_of(kind: type[Options], given: Mapping[str, Any]) -> Options:
     known = {one.name: one for one in fields(kind)}
     for name in given:
         if name not in known:
-            raise ValueError(gone.unknown(name, known))
+            raise ValueError(gone.unknown(name, known, where=f"espalier train {kind.stage}"))
     for name, one in known.items():
         if one.default is MISSING and name not in given:
             raise ValueError(f"option '{name}' is missing")

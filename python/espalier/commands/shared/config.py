@@ -43,7 +43,7 @@ def with_config(parser: argparse.ArgumentParser, line: Sequence[str]) -> list[st
     if file is None:
         return list(line)
     own = {word.partition("=")[0].removeprefix("--") for word in line[end:] if word.startswith("--")}
-    return [*line[:end], *words_of(Path(file), options, own), *line[end:]]
+    return [*line[:end], *words_of(Path(file), leaf.prog, options, own), *line[end:]]
 
 
 def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
@@ -59,7 +59,7 @@ def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     return {name[2:]: action for name, action in parser._option_string_actions.items() if name.startswith("--")}
 
 
-def words_of(file: Path, options: Mapping[str, argparse.Action], own: Iterable[str]) -> list[str]:
+def words_of(file: Path, command: str, options: Mapping[str, argparse.Action], own: Iterable[str]) -> list[str]:
     """What a line would say in place of the file. Lists that the line has of its `own` replace the file's.
 
     Raises InputError that names the file and the key.
@@ -71,7 +71,7 @@ def words_of(file: Path, options: Mapping[str, argparse.Action], own: Iterable[s
         if name == "command":
             continue
         if name not in keys:
-            raise InputError(f"{file}: {unknown(name, keys, 'key')}")
+            raise InputError(f"{file}: {unknown(name, keys, 'key', command)}")
         listed = isinstance(options[name], argparse._AppendAction)
         if value is None or (listed and name not in MAPPINGS and name in own):
             continue

@@ -48,7 +48,7 @@ class Parser(argparse.ArgumentParser):
                 if not equals and known[name].nargs is None:
                     next(words, None)  # its value
             elif name.startswith("--") and " " not in name:
-                self.error(unknown(name, known))
+                self.error(unknown(name, known, where=self.prog))
         return super().parse_known_args(args, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
