@@ -66,6 +66,7 @@ class Counted:
     def at(self, number: int, do: Callable[[], object]) -> None:
         """Calls `do` once so many more requests have come."""
         self._at.append((self.asked.total() + number, do))
+        self._at.sort(key=lambda planned: planned[0])
 
     @property
     def again(self) -> int:

@@ -54,6 +54,29 @@ def counted() -> Iterator[Counted]:
         yield made
 
 
+class Killer:
+    """Kills workers that are at a shard, at numbers of requests. Where none lives, one more request has to come."""
+
+    def __init__(self, counted: Counted) -> None:
+        self.counted = counted
+        self.killed: set[int] = set()
+
+    def at(self, number: int) -> None:
+        self.counted.at(number, self._kill)
+
+    def _kill(self) -> None:
+        for worker in set(workers()) - self.killed:
+            with suppress(ProcessLookupError):
+                os.kill(worker, signal.SIGKILL)
+                return self.killed.add(worker)
+        self.at(1)
+
+
+@pytest.fixture
+def killer(counted: Counted) -> Killer:
+    return Killer(counted)
+
+
 @pytest.fixture(scope="session")
 def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, bytes], int]:
     """The files of the run that one process does, and its number of requests."""
@@ -72,13 +95,6 @@ def spread(cluster: Cluster, out: Path, *more: object) -> list[object]:
     return ["--out", out, "--ray", cluster.address, *more]
 
 
-def killed() -> None:
-    """Kills a worker that is at a shard."""
-    for number in workers()[-1:]:
-        with suppress(ProcessLookupError):
-            os.kill(number, signal.SIGKILL)
-
-
 @pytest.mark.parametrize("task", ["expand", "answer"])
 def test_a_run_that_is_spread_is_the_bytes_of_one_run(cluster: Cluster, files: Path, tmp_path: Path, task: str):
     for out, more in (("whole", []), ("spread", spread(cluster, tmp_path / "spread", "--shards", 5, "--json"))):
@@ -93,19 +109,31 @@ def test_a_run_that_is_spread_is_the_bytes_of_one_run(cluster: Cluster, files: P
     assert again.returncode == 0, again.stderr
 
 
+def test_workers_that_are_killed_change_nothing(
+    cluster: Cluster, files: Path, counted: Counted, killer: Killer, whole: tuple[dict[str, bytes], int], tmp_path: Path
+):
+    for number in range(1, 5):
+        killer.at(number * whole[1] // 6)
+    done = in_own_process(*command(files, counted.server), *spread(cluster, tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert len(killer.killed) == 4 and same(tmp_path / "out") == whole[0]
+    assert counted.again <= 4 * IN_FLIGHT
+
+
 def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
-    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
+    cluster: Cluster, files: Path, counted: Counted, killer: Killer, whole: tuple[dict[str, bytes], int], tmp_path: Path
 ):
     out, kept = tmp_path / "out", tmp_path / "kept"
     line = [*command(files, counted.server), *spread(cluster, out, "--shards-to", kept.as_uri())]
     for number in (1, 2):
-        counted.at(number * whole[1] // 5, killed)
+        killer.at(number * whole[1] // 5)
     with start(*line) as driver:
         counted.at(3 * whole[1] // 5, driver.kill)
         driver.communicate(timeout=120)
     assert driver.returncode == -signal.SIGKILL
     done = in_own_process(*line)
     assert done.returncode == 0 and same(out) == whole[0], done.stderr
+    assert len(killer.killed) == 2
     copies = [copy.name.rpartition("-")[0] for copy in kept.glob("*.whole")]
     assert set(copies) == {f"shard-{part}" for part in range(1, 4 * NODES + 1)}
     asked = counted.asked.total()
@@ -114,13 +142,15 @@ def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
     assert same(out) == whole[0]
 
 
-def test_an_evaluation_is_that_of_one_machine(cluster: Cluster, files: Path, counted: Counted, tmp_path: Path):
+def test_an_evaluation_is_that_of_one_machine(
+    cluster: Cluster, files: Path, counted: Counted, killer: Killer, tmp_path: Path
+):
     line = ["eval", "--methods", "direct,decex", *command(files, counted.server)[1:]]
     line[line.index("n=2")] = "decex.n=2"
     many = [*line, "--out", tmp_path / "many", "--ray", cluster.address]
-    counted.at(10, killed)
+    killer.at(10)
     assert in_own_process(*many).returncode == 0
-    assert counted.again <= IN_FLIGHT
+    assert len(killer.killed) == 1 and counted.again <= IN_FLIGHT
     assert in_own_process(*line, "--out", tmp_path / "one").returncode == 0
     results = [json.loads((tmp_path / out / "eval.json").read_text()) for out in ("one", "many")]
     for run in [run for result in results for run in result["runs"]]:
