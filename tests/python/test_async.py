@@ -301,6 +301,34 @@ def test_waiting_for_replies_ends_when_the_time_is_over():
     assert ended
 
 
+@needs_journal
+def test_a_run_in_memory_that_was_cancelled_pays_the_rest_alone(world, simulated, bm25, expected, tmp_path):
+    kept = {"retriever": bm25, "journal": tmp_path / "journal.sqlite", "fingerprint": "simulated"}
+    stuck = asyncio.Event()
+
+    async def answer_50(number):
+        if number >= 50:
+            stuck.set()
+            await asyncio.Event().wait()
+
+    first, rest, whole = Model(simulated, answer_50), Model(simulated), Model(simulated)
+
+    async def main():
+        run = asyncio.create_task(esp.aio.run(SEARCH, world.questions, model=first.ask, in_flight=8, **kept))
+        await stuck.wait()
+        while first.asked < 58:  # all 50 replies have been taken
+            await asyncio.sleep(0.001)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    asyncio.run(main())
+    assert first.cancelled == 8
+    assert texts(esp.run(SEARCH, world.questions, model=rest.ask, **kept)) == texts(expected)
+    esp.run(SEARCH, world.questions, model=whole.ask, **kept | {"journal": tmp_path / "other"})
+    assert rest.asked == whole.asked - 50
+
+
 @pytest.mark.parametrize("batches", ["sync", "async"])
 def test_cancelling_stops_batches_too(world, simulated, bm25, batches):
     async def main():

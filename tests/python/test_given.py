@@ -112,6 +112,23 @@ def test_retrievers_and_models_of_purposes_are_functions_too(data: dict[str, Pat
     assert record["noted"]["given"] == "model:judge, retriever"
 
 
+@pytest.mark.parametrize("task", [esp.answer, esp.expand])
+def test_an_async_function_is_awaited_and_its_replies_are_kept(data: dict[str, Path], tmp_path: Path, task: Any):
+    simulated, prompts = esp.Simulated(esp.read_questions(data["questions"])), []
+
+    async def model(prompt: esp.Prompt) -> str:
+        prompts.append(prompt.key)
+        return simulated([prompt])[0]
+
+    settings = {**data, "limit": 3, "method": "decex", "model_name": "m", "journal_file": tmp_path / "journal"}
+    task(**settings, out=tmp_path / "a", model=esp.aio.PerRequest(model))
+    assert prompts
+    prompts.clear()
+    task(**settings, out=tmp_path / "b", model=esp.aio.PerRequest(model))
+    task(**settings, out=tmp_path / "c", model=simulated)
+    assert prompts == [] and contents(tmp_path / "a") == contents(tmp_path / "b") == contents(tmp_path / "c")
+
+
 def test_failures_are_those_of_the_function(data: dict[str, Path], tmp_path: Path):
     def refusing(prompts: Sequence[esp.Prompt]) -> list[str | BackendError]:
         return [BackendError("no more", permanent=True)] * len(prompts)

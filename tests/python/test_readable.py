@@ -56,7 +56,7 @@ def test_a_run_whose_replies_have_no_tags_exits_with_4_and_says_why(
     assert "<h3>first unread</h3>" in page and '<th scope="col">readable</th>' in page
     assert "<script>alert(1)" not in page and "&lt;script&gt;alert(1)" in page
     summary = json.loads((tmp_path / "summary.json").read_text())
-    assert summary["failed"] == 5 and summary["open"] == 0
+    assert summary["failed"] == summary["null_predictions"] == 5 and summary["open"] == 0
     asked = summary["by_purpose"]["begin_reasoning"]
     assert asked["calls"] > 0 and asked["readable"] == 0 and asked["cut"] == 0
     first_id = rows(files / "questions.jsonl")[0]["id"]
@@ -70,6 +70,18 @@ def test_a_run_whose_replies_have_no_tags_exits_with_4_and_says_why(
         assert tree.first_unread["begin_reasoning"] == (SAID, None)
     again = espalier(*words)  # it is recognised, and failed all the same
     assert again.returncode == 4 and SHOWN in again.stderr
+
+
+@pytest.mark.parametrize("text", ["<step>another method</step><conclude>42</conclude>", ""])
+def test_a_reply_without_its_tags_is_kept_in_a_malformed_node(files: Path, tmp_path: Path, text: str):
+    with ModelServer(lambda request: completion(text)) as server:
+        done = espalier("expand", *inputs(files), *model(server), "--limit", "2", "--out", tmp_path)
+    assert done.returncode == 4 and "could not be read" in done.stderr.splitlines()[-1], done.stderr
+    for row in rows(tmp_path / "answers.jsonl"):  # k = 3 samples, each drawn again twice
+        assert (row["status"], row["answer"], row["em"], row["completions"]) == ("failed", None, 0, 9)
+    assert json.loads((tmp_path / "summary.json").read_text())["pruned"]["malformed"] == 6
+    for tree in rows(tmp_path / "trees.jsonl"):
+        assert [(node["text"], node["reason"]) for node in tree["nodes"][1:]] == [(text, "malformed")] * 3
 
 
 def test_replies_that_max_tokens_cut_are_counted_apart(files: Path, tmp_path: Path):
@@ -101,10 +113,8 @@ def test_an_evaluation_has_a_column_of_readable_shares_and_exits_with_4(
     table = {row[1]: row[column] for row in cells if len(row) > column}
     assert table["direct"] == "100.0 %" and table["reasonrag"] == "0.0 %"  # `direct` takes any reply
     result = json.loads((tmp_path / "eval.json").read_text())
-    assert {run["name"]: (run["readable"], run["failed"]) for run in result["runs"]} == {
-        "direct": (1.0, 0),
-        "reasonrag": (0.0, 3),
-    }
+    found = {run["name"]: (run["readable"], run["failed"], run["null_predictions"]) for run in result["runs"]}
+    assert found == {"direct": (1.0, 0, 0), "reasonrag": (0.0, 3, 3)}
 
 
 def test_open_questions_go_before_failed_ones(files: Path, tmp_path: Path):
