@@ -47,7 +47,7 @@ def reports(tmp_path_factory, plain):
     folder = tmp_path_factory.mktemp("runs")
     runs = {
         "plain": plain,
-        "other": report_fixture.run(10, seed=2),
+        "other": report_fixture.run(10, report_fixture.OTHER),
         "hostile": report_fixture.hostile_run(),
         "long": report_fixture.long_run(),
         "large": report_fixture.large(10_000),

@@ -16,6 +16,10 @@ HOSTILE = (
 OPEN = {"answer": None, "status": "open", "error": "the server did not answer within 600 seconds (503)"}
 
 
+OTHER = 30
+"""A seed under which the second, third and eighth question are answered otherwise."""
+
+
 @functools.cache
 def recorded(seed):
     """Trees, answers, summary and pairs of twelve questions, which are the same for every seed."""
