@@ -112,18 +112,34 @@ def test_on_a_phone_a_chosen_node_lies_over_the_foot_of_the_screen(page, reports
 
 
 @pytest.mark.parametrize("screen", SCREENS)
+@pytest.mark.parametrize("name", ["plain", "hostile", "both"])
+def test_nothing_is_wider_than_its_card(page, reports, name, screen):
+    page.set_viewport_size(SCREENS[screen])
+    page.goto(reports[name])
+    page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+    assert page.locator(".scored td").count() > 50
+    wide = "one.scrollWidth > one.clientWidth + 1 && one.checkVisibility()"
+    assert page.evaluate(f"[...document.querySelectorAll('.card, .tile')].filter((one) => {wide}).length") == 0
+
+
+@pytest.mark.parametrize("screen", SCREENS)
 def test_all_numbers_and_notes_of_the_run_are_read_in_full(page, tmp_path, screen):
     trees, answers, summary, _ = report_fixture.run(3)
     remark = "513 steps of right paths were left out: they have no process reward (annotate with prm)"
-    summary |= {"notes": {"rft.jsonl": remark}, "by_purpose": {"rollout": {"calls": 1006}}, "first_unread": {}}
+    said = "The answer to the question is, as far as I can see from all of these documents, Fenosmouth."
+    unread = {"question": "wq-0000000", "text": said, "cut_at": None}
+    summary |= {"notes": {"rft.jsonl": remark}, "first_unread": {"rollout": unread, "own_answer": unread}}
+    summary["by_purpose"]["rollout"] |= {"refused": 1, "repairs": 1234, "repaired": 1012}
     report_fixture.write(tmp_path, trees, answers, summary)
     write_report(tmp_path, tmp_path / "report.html")
     page.set_viewport_size(SCREENS[screen])
     page.goto((tmp_path / "report.html").as_uri())
     page.click("text=All numbers of the run")
-    assert page.is_visible(f"text={remark}")
+    assert page.is_visible(f"text={remark}") and page.is_visible(f"text={said} >> nth=1")
     wide = "(one) => one.scrollWidth > one.clientWidth + 1"
-    assert page.evaluate(f"[...document.querySelectorAll('.top .card, .top td, .tile')].filter({wide}).length") == 0
+    alone = ", .top .scroll" if screen == "wide" else ""  # on a phone a table of many columns scrolls in its card
+    parts = f".top .card, .top td, .tile{alone}"
+    assert page.evaluate(f"[...document.querySelectorAll('{parts}')].filter({wide}).length") == 0
 
 
 @pytest.mark.parametrize("screen", SCREENS)

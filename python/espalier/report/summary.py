@@ -107,26 +107,32 @@ def table(name: str, rows: Mapping[str, Any]) -> str:
         return nested_table(name, rows, first)
     most = max((value for value in rows.values() if is_number(value)), default=0)
     lines = "".join(
-        row(key, [shown(value)], (value / most if most > 0 else 0) if is_number(value) else None)
+        row(key, [value], (value / most if most > 0 else 0) if is_number(value) else None)
         for key, value in rows.items()
     )
-    wide = " wide words" if isinstance(first, str) else ""
-    return f'<section class="card{wide}"><h3>{words(name)}</h3><table><tbody>\n{lines}</tbody></table></section>\n'
+    return card(name, f"<tbody>\n{lines}</tbody>", " wide" if isinstance(first, str) else "")
 
 
 def nested_table(name: str, rows: Mapping[str, Any], first: Mapping[str, Any]) -> str:
     cells = {key: value if isinstance(value, dict) else {} for key, value in rows.items()}
     columns = [column for column in first if column not in RARE or any(one.get(column) != 0 for one in cells.values())]
-    heads = "".join(f'</th><th scope="col">{words(column)}' for column in columns)
-    lines = "".join(row(key, [shown(one.get(column)) for column in columns]) for key, one in cells.items())
-    return (
-        f'<section class="card wide"><h3>{words(name)}</h3><table><thead><tr><th>{heads}</th></tr></thead><tbody>\n'
-        f"{lines}</tbody></table></section>\n"
-    )
+    heads = "".join(f'</th><th scope="col"{kind(first[column])}>{words(column)}' for column in columns)
+    lines = "".join(row(key, [one.get(column) for column in columns]) for key, one in cells.items())
+    return card(name, f"<thead><tr><th>{heads}</th></tr></thead><tbody>\n{lines}</tbody>", " wide")
 
 
-def row(name: str, cells: Sequence[str], share: float | None = None) -> str:
+def card(name: str, rows: str, wide: str) -> str:
+    table = f'<div class="scroll"><table>{rows}</table></div>'
+    return f'<section class="card{wide}"><h3>{words(name)}</h3>{table}</section>\n'
+
+
+def kind(value: object) -> str:
+    """Texts wrap, numbers do not."""
+    return ' class="words"' if isinstance(value, str) else ""
+
+
+def row(name: str, values: Sequence[object], share: float | None = None) -> str:
     """`share`: the length of a bar, 0 to 1."""
-    texts = "".join(f"</td><td>{escaped(cell)}" for cell in cells)
+    texts = "".join(f"</td><td{kind(value)}>{escaped(shown(value))}" for value in values)
     chart = "" if share is None else f'</td><td class="chart">{bar(share)}'
     return f"<tr><td>{words(name)}{texts}{chart}</td></tr>\n"

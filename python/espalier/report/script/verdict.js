@@ -34,5 +34,5 @@ function verdict(row, tree) {
       answer.error ? fact("Error", make("span", { class: "text wrong" }, brief(answer.error, 2000))) : null),
     make("div", { class: "scored" }, score("EM", answer.em), score("F1", answer.f1), score("Acc", answer.acc), typeof answer.f1 === "number" ? labelled() : null,
       cost("calls", answer.completions), cost("tokens", (answer.prompt_tokens ?? 0) + (answer.completion_tokens ?? 0)), cost("retrievals", answer.retrievals),
-      tree ? [folded("Costs", costs_table(tree.costs)), folded("Options", options_table(tree))] : null));
+      tree ? [folded("Costs", costs_table(tree.costs)), folded("Options", make("div", { class: "words" }, options_table(tree)))] : null));
 }
