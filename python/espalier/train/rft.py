@@ -43,7 +43,7 @@ def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
         if not kept.rows:
             raise InputError(f"{out}: no trajectory was kept: {kept}")
         trained = train(options.sft(out / "rows", out / "model"), view)
-        write_text(out / "kept.json", json_text(kept.described))
+        write_text(next_files / "kept.json", json_text(kept.described))
         for one in trained.out.iterdir():
             if one.is_file() and one.name != PLAN:
                 shutil.copyfile(one, next_files / one.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import shutil
 import warnings
 from collections.abc import Callable
@@ -112,7 +113,9 @@ def trained(
     ):
         trainer.evaluate()
     losses = {
-        name: next((float(line[name]) for line in reversed(state.log_history) if name in line), None)
+        name: next(
+            (line[name] for line in reversed(state.log_history) if math.isfinite(line.get(name, math.nan))), None
+        )
         for name in ("loss", "eval_loss")
     }
     record = {
