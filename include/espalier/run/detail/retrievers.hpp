@@ -10,6 +10,7 @@
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http_reranker.hpp>
 #include <espalier/backend/http_retriever.hpp>
+#include <espalier/backend/vector_retriever.hpp>
 #endif
 #ifdef ESPALIER_HAS_EIGEN
 #include <espalier/backend/dense.hpp>
@@ -22,6 +23,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,23 +37,33 @@ inline std::string faiss_file(const Settings& settings) {
   return settings.retriever.source.starts_with(kind) ? settings.retriever.source.substr(kind.size()) : "";
 }
 
-/// A faiss index over the corpus. The settings' encoder encodes the queries.
-inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings,
-                                   [[maybe_unused]] std::vector<Passage> corpus) {
-#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
-  backend::VectorRetriever<backend::FaissIndex> index(
-      std::move(corpus), backend::FaissIndex::load(faiss_file(settings)), waiting(make_encoder(settings)));
-  const Hash fingerprint = index.fingerprint();
-  return {std::make_unique<BatchService<Query, Passages, decltype(index)>>(std::move(index)), fingerprint, "faiss",
-          true};
-#else
-  throw MissingPart("faiss retrieval", "libfaiss-dev, libopenblas-dev and libcurl4-openssl-dev");
-#endif
+#ifdef ESPALIER_HAS_CURL
+
+/// Passages by their vectors. The encoder encodes the queries. If it has no fingerprint, the retriever has none.
+template <class Index, class Corpus>
+RetrieverBackend by_vectors(Corpus passages, Index index, EncoderBackend encoder, const std::string& label) {
+  using Retriever = backend::VectorRetriever<Index, Corpus>;
+  std::optional<Hash> fingerprint = encoder.fingerprint;
+  Retriever retriever(std::move(passages), std::move(index), waiting(std::move(encoder)));
+  if (fingerprint) fingerprint = Hasher().add(retriever.fingerprint()).add(*fingerprint).finish();
+  return {std::make_unique<BatchService<Query, Passages, Retriever>>(std::move(retriever)), fingerprint, label, true};
 }
+
+#endif
 
 /// The passages of the settings' corpus, in memory.
 inline std::vector<Passage> read_corpus(const Settings& settings) {
   return settings.retriever.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.retriever.corpus);
+}
+
+/// A faiss index over the corpus, with the settings' encoder.
+inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings) {
+#if defined(ESPALIER_HAS_CURL) && defined(ESPALIER_HAS_FAISS)
+  return by_vectors(read_corpus(settings), backend::FaissIndex::load(faiss_file(settings)), make_encoder(settings),
+                    "faiss");
+#else
+  throw MissingPart("faiss retrieval", "libfaiss-dev, libopenblas-dev and libcurl4-openssl-dev");
+#endif
 }
 
 /// BM25 over the index folder, or over the corpus.
@@ -71,11 +83,7 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings) {
   const IndexFolder folder(settings.retriever.index);
   backend::DenseIndex vectors(folder.dense());
   folder.check_encoder(settings.encoder.name, encoder.fingerprint);
-  using Dense = backend::VectorRetriever<backend::DenseIndex, backend::MappedCorpus>;
-  const Hash encoded = *encoder.fingerprint;
-  Dense index(folder.corpus(), std::move(vectors), waiting(std::move(encoder)));
-  const Hash fingerprint = Hasher().add(index.fingerprint()).add(encoded).finish();
-  return {std::make_unique<BatchService<Query, Passages, Dense>>(std::move(index)), fingerprint, "dense", true};
+  return by_vectors(folder.corpus(), std::move(vectors), std::move(encoder), "dense");
 #else
   throw MissingPart("exact dense search", "libeigen3-dev, libcurl4-openssl-dev and libsimdjson-dev");
 #endif
@@ -107,12 +115,14 @@ inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
   options.api_key_file = settings.servers.api_key_file;
   options.http = http_options(settings);
   auto service = std::make_unique<backend::HttpReranker>(std::move(options));
-  const Hash fingerprint = Hasher()
-                               .add(std::string_view("reranked"))
-                               .add(*retriever.fingerprint)
-                               .add(service->fingerprint())
-                               .add(std::uint64_t(settings.retriever.rerank_depth))
-                               .finish();
+  std::optional<Hash> fingerprint = retriever.fingerprint;
+  if (fingerprint)
+    fingerprint = Hasher()
+                      .add(std::string_view("reranked"))
+                      .add(*fingerprint)
+                      .add(service->fingerprint())
+                      .add(std::uint64_t(settings.retriever.rerank_depth))
+                      .finish();
   return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service),
                                               settings.retriever.rerank_depth),
           fingerprint, fmt::format("{}, reranked", retriever.label), true};
@@ -128,12 +138,13 @@ inline RetrieverBackend make_first_retriever(const Settings& settings, const Lex
   const std::string& kind = settings.retriever.source;
   const bool vectors = !settings.retriever.index.empty();
   if (kind == "bm25") return make_bm25(settings, lexical);
-  if (!faiss_file(settings).empty()) return make_faiss(settings, read_corpus(settings));
+  if (!faiss_file(settings).empty()) return make_faiss(settings);
   if (kind == "dense" && vectors) return make_dense(settings);
   if (kind == "hybrid" && vectors) {
     RetrieverBackend lexically = make_bm25(settings, lexical), densely = make_dense(settings);
-    const Hash fingerprint =
-        Hasher().add(std::string_view("hybrid")).add(*lexically.fingerprint).add(*densely.fingerprint).finish();
+    std::optional<Hash> fingerprint = densely.fingerprint;
+    if (fingerprint)
+      fingerprint = Hasher().add(std::string_view("hybrid")).add(*lexically.fingerprint).add(*fingerprint).finish();
     std::vector<backend::Hybrid::Part> parts;
     parts.push_back(std::move(lexically.service));
     parts.push_back(std::move(densely.service));
