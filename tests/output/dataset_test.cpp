@@ -4,6 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
+#include <istream>
+#include <stdexcept>
+#include <streambuf>
 
 namespace dataset_test {
 
@@ -172,6 +175,19 @@ TEST_CASE("bad passages are refused with file, line and field") {
   CHECK(refusal(first + R"({"title":"T","contents":"c"})", true) == "f.jsonl:2: field 'id': is missing");
   CHECK(refusal(first + R"({"id":"q","title":["T"],"contents":"c"})", true) ==
         "f.jsonl:2: field 'title': is not a text");
+}
+
+TEST_CASE("a stream that fails in the middle is refused, and no shorter file") {
+  struct Failing : std::streambuf {
+    Failing() { setg(text.data(), text.data(), text.data() + text.size()); }
+    int_type underflow() override { throw std::runtime_error("the disk is gone"); }
+    std::string text = "{}\n{}\n{";
+  } bytes;
+  std::istream in(&bytes);
+  int lines = 0;
+  const auto count = [&](const output::detail::JsonLine&) { return ++lines > 0; };
+  CHECK_THROWS_WITH_AS(output::detail::for_each_line(in, "f", count), "f:3: cannot be read", InputError);
+  CHECK(lines == 2);
 }
 
 TEST_CASE("the public question sets read in full") {

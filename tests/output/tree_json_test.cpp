@@ -284,6 +284,31 @@ TEST_CASE("a damaged tree is refused with file, line and field") {
   CHECK(refusal(R"("options":{"k":3,"search":"pruned"})", R"("options":3)") == ":2: field 'options': is not an object");
 }
 
+TEST_CASE("a tree with random damage is refused by its line, or gives its answer and its rows") {
+  const TemporaryFolder folder;
+  const std::string good = written(two_rounds().record());
+  Random random{Seed(11)};
+  int refused = 0, accepted = 0;
+  for (int i = 0; i < 1500; ++i) {
+    std::string bytes(good, 0, good.size() - 1);
+    const std::uint32_t at = random.below(static_cast<std::uint32_t>(bytes.size()));
+    const std::uint32_t damage = random.below(3);
+    if (damage == 0) bytes[at] = "0123456789-\"{}[],:ntf"[random.below(21)];
+    else if (damage == 1) bytes.erase(at, 1 + random.below(9));
+    else bytes.insert(at, bytes.substr(at, random.below(60)));
+    write_bytes(folder / "t", good + bytes);
+    try {
+      for (const auto& tree : output::read_trees(folder / "t")) CHECK_FALSE(all_outputs(tree.record()).empty());
+      ++accepted;
+    } catch (const InputError& error) {
+      ++refused;
+      REQUIRE(std::string(error.what()).starts_with((folder / "t") + ":2: "));
+    }
+  }
+  CHECK(refused > 300);
+  CHECK(accepted > 100);
+}
+
 TEST_CASE("annotations, notices, conclusions and lists of queries survive the file") {
   SmallTree small({"Ada"});
   const NodeId split = small.add(0, SegmentKind::queries, "who?\nwhen?");

@@ -109,7 +109,7 @@ class JsonLine {
 
 /// Calls `take` with every object of a stream of JSON lines until it returns false. Errors call the stream `path`.
 /// Blank lines, a byte-order mark and CRLF are accepted. Throws InputError for a line that is not a JSON object, and
-/// for a stream without any object.
+/// for a stream that fails or has no object.
 inline void for_each_line(std::istream& file, const std::string& path,
                           const std::function<bool(const JsonLine&)>& take) {
   simdjson::dom::parser parser;
@@ -130,6 +130,7 @@ inline void for_each_line(std::istream& file, const std::string& path,
     ++objects;
     if (!take(JsonLine(path, line, element))) return;
   }
+  if (file.bad()) throw InputError(path, line + 1, "", "cannot be read");
   if (objects == 0) throw InputError(path, 0, "", "is empty");
 }
 

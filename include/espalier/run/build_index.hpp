@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -23,8 +24,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <utility>
 
 namespace espalier::run {
 
@@ -69,7 +68,8 @@ inline backend::MappedCorpus write_corpus(const std::string& source, const std::
   std::size_t passages = 0;
   output::detail::for_each_line(in, source, [&](const output::detail::JsonLine& row) {
     writer.add(output::detail::read_passage(row), row.line());
-    if (progress && ++passages % 4096 == 0) progress("corpus", position(), size);
+    if (progress && ++passages % 4096 == 0)
+      progress("corpus", std::min(position(), size), size);  // tellg is -1 behind a last line without an end
     return true;
   });
   return writer.commit();
@@ -86,10 +86,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
       progress(fmt::format("bm25 {}", stage), done, all);
     };
   const std::filesystem::path folder = options.out;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error || !std::filesystem::is_directory(folder))
-    throw InputError(options.out, 0, "", fmt::format("cannot be used as the index's folder: {}", error.message()));
+  std::filesystem::create_directories(folder);
   const detail::FolderLock lock(folder, "espalier index build");
   if (std::filesystem::exists(folder / IndexManifest::name)) {
     if (!options.overwrite)

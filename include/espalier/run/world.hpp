@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace espalier::run {
@@ -42,9 +41,7 @@ inline void append_question(const rag::Example& example, std::string& out) {
 /// InputError if they cannot be written, and std::invalid_argument for a bad option.
 inline void write_world(const std::string& folder, const sim::World::Options& options) {
   const sim::World world(options);
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) throw InputError(folder, 0, "", "cannot be made a folder: " + error.message());
+  detail::with_files([&] { std::filesystem::create_directories(folder); });
   detail::AtomicFile questions((std::filesystem::path(folder) / "questions.jsonl").string());
   detail::AtomicFile corpus((std::filesystem::path(folder) / "corpus.jsonl").string());
   std::string line;
