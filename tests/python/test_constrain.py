@@ -102,8 +102,8 @@ def test_the_command_asks_probes_and_constrains(files: Path, tmp_path: Path):
     with ModelServer(reply, owner="vllm") as server:
         command = ["answer", *inputs(files), "--limit", 1, "--model", server.url, "--model-name", "m"]
         good(*command, "--out", tmp_path / "auto")
-        record = json.loads((tmp_path / "auto" / "run.json").read_text())["options"]
-        assert record["sampling.rollout.constrain"] == "on"
+        record = (tmp_path / "auto" / "run.json").read_text()
+        assert json.loads(record)["options"]["sampling.rollout.constrain"] == "on" and record.count('"probes":') == 1
         probes = [request for request in server.requests if "structured_outputs" not in request]
         assert len(probes) == 2 * 2  # of rollout and forced_answer, none of the first two can be read
         summary = json.loads((tmp_path / "auto" / "summary.json").read_text())

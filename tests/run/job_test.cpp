@@ -159,6 +159,28 @@ TEST_CASE(
   CHECK(content(world / "replayed/answers.jsonl").find("not in the journal") != std::string::npos);
 }
 
+TEST_CASE("a run takes its shard of the first questions and notes their places, and its folder takes no other shard") {
+  const World world;
+  std::map<std::size_t, std::string> taken;
+  std::size_t questions = 0;
+  for (const char* shard : {"1/3", "2/3", "3/3"}) {
+    const std::string out = std::string("shard") + shard[0];
+    auto settings = world.settings(out);
+    settings.limit = 8;
+    settings.shard = shard;
+    run_job(settings);
+    output::detail::for_each_line((world / out / "costs.jsonl").string(), [&](const output::detail::JsonLine& line) {
+      taken[line.count("place")] = line.text("id");
+      return ++questions > 0;
+    });
+    settings.shard = shard == std::string("1/3") ? "" : "1/3";
+    CHECK_THROWS_WITH_AS(run_job(settings), doctest::Contains("another shard"), std::invalid_argument);
+  }
+  CHECK(questions == 8);
+  const auto all = output::read_questions((world / "world/questions.jsonl").string(), {.limit = 8});
+  for (std::size_t i = 0; i < all.size(); ++i) CHECK(taken[i] == all[i].question.id);
+}
+
 TEST_CASE("single purposes may ask other models") {
   const World world;
   auto settings = world.settings("two");
@@ -222,6 +244,11 @@ TEST_CASE("bad settings are refused before anything is written") {
   std::ofstream(world / "file") << "x";
   settings = world.settings("file/below");
   CHECK_THROWS_AS(run_job(settings), InputError);
+  settings = world.settings("score");
+  settings.retriever.reranker = "http://127.0.0.1:9/score";
+  settings.retriever.reranker_name = "m";
+  CHECK_THROWS_AS(run_job(settings), std::invalid_argument);
+  CHECK_FALSE(std::filesystem::exists(world / "score/run.json"));
 }
 
 }  // namespace job_test

@@ -113,14 +113,14 @@ class Job {
     decided(constrain.probe(probing));
     if (examples_.empty() && constrain.undecided())  // no question would leave this shard open
       throw BackendError("the probes were not answered, so it is not decided which replies follow a grammar");
+    Scheduler scheduler;
+    detail::Services services(scheduler, settings_, known, skills_, lexical_,
+                              detail::RunJournal(settings_, folder.path(), record.identity()));
     const bool kept = in_place || finished_before;  // until the new files are whole
     if (!kept) {
       std::filesystem::remove(folder / "summary.json");
       output::detail::write_flat_json(folder / "run.json", record.fields(version));
     }
-    Scheduler scheduler;
-    detail::Services services(scheduler, settings_, known, skills_, lexical_,
-                              detail::RunJournal(settings_, folder.path(), record.identity()));
     detail::Harvest harvest(settings_, examples_, places_, *method_, folder.next());
     detail::Summary& summary = harvest.summary;
     summary.method = settings_.method;
@@ -140,7 +140,7 @@ class Job {
       scheduler.on_turn([&] { tell(""); });
     }
     grow_all(scheduler, harvest);
-    if (!settings_.journal.replay && services.answered()) decided(constrain.settle());
+    if (!settings_.journal.replay && services.answered() && constrain.settle()) decided(true);
 
     detail::write_file(folder.next() / "accounts.json", services.accounts());
     summary.notes = method_->notes();
@@ -216,8 +216,8 @@ class Job {
     if (!own) detail::settle(source);
     detail::EarlierRun::in(source).check_whole(source, "trees.jsonl");
     recorded_ = detail::RecordedTrees(settings_.trees);
-    const bool searches = std::ranges::count(settings_.with, "rollouts") > 0;  // no other annotation looks anything up
-    if (settings_.retriever.source == "bm25" && !searches) settings_.retriever.corpus = settings_.retriever.index = "";
+    if (settings_.retriever.source == "bm25")  // no annotation looks anything up
+      settings_.retriever.corpus = settings_.retriever.index = "";
     return own;
   }
 
