@@ -183,8 +183,9 @@ def test_calls_that_cannot_be_read_are_not_tried_under_a_grammar(doctor, files: 
     more = (*inputs(files), "--protocol", "tools", "--method", "search-r1")
     _, found, _ = asked(doctor, "I do not know.", *more)
     assert "prompts" not in found
-    said = [findings[0]["found"] for part, findings in found.items() if part.startswith("prompt ")]
-    assert any("could not be read" in text for text in said), said
+    said = [findings[0] for part, findings in found.items() if part.startswith("prompt ")]
+    assert any("could not be read" in one["found"] for one in said), said
+    assert all("shots" not in one["advice"] for one in said)  # worked examples show marks, not calls
 
 
 def test_a_reply_that_only_a_grammar_makes_readable_is_no_problem(doctor, files: Path):

@@ -176,9 +176,10 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
             shorter = "; or shorten thoughts: --thinking" if prompt.in_thought else ""
             yield unread(part, found, f"allow longer replies: --set sampling.{purpose}.max_tokens=N{shorter}")
         else:
+            shots = "" if tools else "--set shots=2 where the method has it, then "
             advice = (
-                "try --set shots=2 where the method has it, then --set repair=true; or word the prompt for this model "
-                f"in {purpose}.txt (`espalier prompts show`) and give --prompts DIR, or ask another model"
+                f"try {shots}--set repair=true; or word the prompt for this model in {purpose}.txt "
+                "(`espalier prompts show`) and give --prompts DIR, or ask another model"
             )
             yield unread(part, f"the reply could not be read; {begins}", advice)
 

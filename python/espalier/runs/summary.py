@@ -94,16 +94,16 @@ def unread(summary: Mapping[str, Any]) -> list[str]:
     return [
         said,
         f"the first, of question {one_line(shown['question'])}{limit}, {text}",
-        f"{more}`espalier doctor` asks the model each prompt once. In a run, {helps(summary['method'])} help small "
-        "models",
+        f"{more}`espalier doctor` asks the model each prompt once. In a run, {helps(summary['method'])}",
     ]
 
 
 def helps(method: str) -> str:
     """What helps a model to write what a method reads."""
-    known = {option for option, *_ in _core.method_options(method)} if method in _core.method_names() else set()
-    options = [f"--set {name}={value}" for name, value in (("shots", "2"), ("repair", "true")) if name in known]
-    return ", ".join(["--constrain always", *options]) + " and --prompts DIR"
+    options = _core.method_options(method) if method in _core.method_names() else []
+    shots = " and --set shots=2" if any(option == "shots" for option, *_ in options) else ""
+    tags = f"without --protocol tools also --constrain always{shots}"
+    return f"--set repair=true and --prompts DIR help small models, {tags}"
 
 
 def shares(summary: Mapping[str, Any]) -> list[str]:
