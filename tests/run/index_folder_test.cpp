@@ -85,7 +85,7 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
   CHECK_NOTHROW(index.check_encoder("lengths", Hash{1, 2}));
   CHECK_NOTHROW(index.check_encoder("", std::nullopt));
   CHECK_NOTHROW(index.check_encoder("lengths", std::nullopt));
-  CHECK(refusal([&] { index.check_encoder("lengths", Hash{1, 3}); }).find("\"lengths\" with profile \"none\"") !=
+  CHECK(refusal([&] { index.check_encoder("lengths", Hash{1, 3}); }).find("\"lengths\" with the profile \"none\"") !=
         std::string::npos);
   CHECK_THROWS_AS(index.check_encoder("widths", std::nullopt), std::invalid_argument);
   CHECK(index.hash(true) != index.hash(false));

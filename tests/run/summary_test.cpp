@@ -13,11 +13,20 @@ namespace summary_test {
 using namespace espalier;
 
 TEST_CASE("a warning is given when no choice was the exploration term's") {
-  CHECK(run::detail::exploration_warning(0, 0) == "");
-  CHECK(run::detail::exploration_warning(120, 1) == "");
-  CHECK(run::detail::exploration_warning(120, 0) ==
-        "exploration changed none of 120 choices: its weight is small beside the differences of the values; raise it, "
-        "or normalise the values");
+  const auto summary_of = [](std::uint64_t choices, std::uint64_t explored) {
+    run::detail::Summary summary;
+    for (const std::uint64_t part : {std::uint64_t(0), explored}) {  // two trees, of which one explored nothing
+      testing::SmallTree made({"x"});
+      made.tree.choices = choices / 2;
+      made.tree.explored = part;
+      summary.count(made.tree);
+    }
+    return summary.json();
+  };
+  CHECK(summary_of(0, 0).find("notes") == std::string::npos);
+  CHECK(summary_of(120, 1).find("notes") == std::string::npos);
+  CHECK(summary_of(120, 0).find(R"("notes":{"trees.jsonl":"exploration changed none of 120 choices: its weight is )"
+                                R"(small beside the differences of the values, so raise it"})") != std::string::npos);
 }
 
 TEST_CASE("rows and sums stand in the order of the questions, in whatever order their trees end") {

@@ -102,12 +102,8 @@ class Answering {
     std::vector<Asked> asked = std::exchange(asked_, {});
     lock.unlock();
     for (Asked& next : asked) {
-      Open& open =
-          open_
-              .emplace(next.id,
-                       Open{next.seed, method::answer(*method_, rag::State(std::move(next.question)), next.seed)})
-              .first->second;
-      scheduler_.start(open.tree);
+      Task<rag::Tree> tree = method::answer(*method_, rag::State(std::move(next.question)), next.seed);
+      scheduler_.start(open_.emplace(next.id, Open{next.seed, std::move(tree)}).first->second.tree);
     }
     return !open_.empty();
   }

@@ -107,7 +107,7 @@ class IndexFolder {
                                          : name.empty() || built == output::detail::quoted(name))
       return;
     bad_option("encoder_name", name,
-               fmt::format("{} with profile {} and the cut and revision that made the vectors of {}", built,
+               fmt::format("{} with the profile {} and the revision that made the vectors of {}", built,
                            manifest_.json("dense.profile"), folder_.string()));
   }
   /// Identity of what a run reads from it.

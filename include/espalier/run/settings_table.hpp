@@ -4,9 +4,9 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/run/settings.hpp>
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <cstdint>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -151,13 +151,16 @@ inline std::string setting_json(const Setting& setting) {
 
 /// Throws std::invalid_argument that names the first setting with a value that is not allowed.
 inline void check_choices(Settings settings) {
+  const auto lists = [](std::string_view choices, std::string_view value) {
+    return std::ranges::any_of(choices | std::views::split(std::string_view(", ")),
+                               [&](const auto& one) { return std::string_view(one.begin(), one.end()) == value; });
+  };
   for (const SettingGroup& group : settings_table(settings))
     for (const Setting& setting : group.settings) {
       if (setting.choices.empty()) continue;
       const std::string& chosen = *std::get<std::string*>(setting.field);
-      const bool none = chosen.empty() && setting.name == "preset", one = chosen.find(',') == std::string::npos;
-      const bool listed = fmt::format(", {},", setting.choices).find(fmt::format(", {},", chosen)) != std::string::npos;
-      if (!none && !(one && listed)) bad_option(setting.name, chosen, setting.choices);
+      const bool none = chosen.empty() && setting.name == "preset";
+      if (!none && !lists(setting.choices, chosen)) bad_option(setting.name, chosen, setting.choices);
     }
 }
 

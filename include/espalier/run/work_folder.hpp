@@ -45,11 +45,8 @@ class FolderLock {
   }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
-  ~FolderLock() { release(); }
-
   /// Lets others work there.
-  void release() noexcept {
-    if (descriptor_ < 0) return;
+  ~FolderLock() {
     ::unlink(file_.c_str());
     ::flock(descriptor_, LOCK_UN);  // a child that was forked meanwhile holds the descriptor, but no lock
     close();

@@ -40,7 +40,8 @@ class WrittenOnly {
     std::vector<Outcome<Completion>> replies;
     for (std::size_t i = 0; i < prompts.size(); ++i) {
       const std::exception_ptr refused = is_model_server(url_) ? refusal_of(prompts.subspan(i, 1)) : nullptr;
-      refused ? replies.emplace_back(refused) : replies.emplace_back(Completion(""));
+      if (refused) replies.emplace_back(refused);
+      else replies.emplace_back(Completion(""));
     }
     return replies;
   }

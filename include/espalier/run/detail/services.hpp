@@ -36,7 +36,7 @@ inline std::string journal_file(const Settings& settings, const std::filesystem:
 /// The journal of a run. All backends share one store.
 class RunJournal {
  public:
-  /// `run` is the name under which the journal notes the records in use. Throws MissingPart without SQLite, and
+  /// `run` is the name that the journal gives for who paid its new records. Throws MissingPart without SQLite, and
   /// InputError for a replay without a file.
   RunJournal(const Settings& settings, const std::filesystem::path& folder, [[maybe_unused]] const std::string& run)
       : keep_(settings.journal.keep), replay_(settings.journal.replay) {

@@ -13,7 +13,6 @@
 #include <memory>
 #include <string>
 #include <system_error>
-#include <utility>
 
 namespace espalier::run::detail {
 

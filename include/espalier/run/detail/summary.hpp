@@ -15,14 +15,6 @@
 
 namespace espalier::run::detail {
 
-/// A warning if the exploration term changed no choice, else an empty text. Also empty if there was nothing to choose.
-/// The counts are sums of `choices` and `explored` over the trees of a run.
-inline std::string exploration_warning(std::uint64_t choices, std::uint64_t explored) {
-  if (choices == 0 || explored > 0) return "";
-  return "exploration changed none of " + std::to_string(choices) +
-         " choices: its weight is small beside the differences of the values; raise it, or normalise the values";
-}
-
 /// The counts of a run's summary.json. Scores are means over all questions of the run. Open questions and null
 /// predictions score 0, and their numbers are given.
 class Summary {
@@ -99,8 +91,9 @@ class Summary {
       json.field(output::detail::name(static_cast<Reason>(reason)), pruned_[reason]);
     json.end_object();
     std::map<std::string, std::string> all = notes;
-    if (std::string warning = exploration_warning(choices_, explored_); !warning.empty())
-      all["trees.jsonl"] = std::move(warning);
+    if (choices_ > 0 && explored_ == 0)
+      all["trees.jsonl"] = "exploration changed none of " + std::to_string(choices_) +
+                           " choices: its weight is small beside the differences of the values, so raise it";
     if (!all.empty()) {
       json.key("notes").begin_object();
       for (const auto& [file, note] : all) json.field(file, note);
@@ -139,7 +132,7 @@ class Summary {
   Ledger ledger_;
   std::map<std::string, std::pair<std::string, Ledger::Unread>> first_unread_;  ///< id of its question, by purpose
   std::uint64_t nodes_ = 0;
-  std::uint64_t choices_ = 0, explored_ = 0;  ///< see exploration_warning
+  std::uint64_t choices_ = 0, explored_ = 0;  ///< sums over the trees
   std::array<std::uint64_t, 8> pruned_{};     ///< by Reason
   std::map<std::string, std::size_t> by_status_;
   std::size_t null_predictions_ = 0, questions_ = 0;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace shard_test {
+namespace settings_test {
 
 using namespace espalier;
 using run::detail::Shard;
@@ -51,4 +51,4 @@ TEST_CASE("a text that names no shard is refused") {
                          std::invalid_argument);
 }
 
-}  // namespace shard_test
+}  // namespace settings_test

@@ -4,7 +4,7 @@
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>
 
-namespace jsonl_test {
+namespace files_test {
 
 using namespace espalier;
 using run::detail::AtomicFile;
@@ -100,4 +100,4 @@ TEST_CASE("flat JSON gives back what a JsonWriter wrote, byte for byte") {
   CHECK_THROWS_AS((void)output::detail::read_flat_json(folder / "missing"), InputError);
 }
 
-}  // namespace jsonl_test
+}  // namespace files_test
