@@ -19,6 +19,7 @@ using Select = std::variant<Chosen<Uct>, Chosen<Puct>>;
 
 constexpr Names<3> first_plays{"infinite", "parent", "constant"};
 constexpr Names<2> expansions{"all", "one"};
+constexpr Names<2> collisions{"wait", "evaluate"};
 constexpr Names<2> visit_counts{"parent", "children"};
 constexpr Names<6> priors{"given", "uniform", "counts", "mean_logprob", "sum_logprob", "scored"};
 
@@ -56,6 +57,7 @@ class MctsSearch final : public Search {
         .field("width", options_.width)
         .field("max_depth", options_.max_depth);
     json.field("window", options_.window).field("expand", name_of(options_.expand, expansions));
+    json.field("collision", name_of(options_.collision, collisions));
     json.field("values", name_of(options_.values, valued_nodes)).field("solve", options_.solve);
     json.field("widen_k", options_.widen_k).field("widen_alpha", options_.widen_alpha);
     json.field("prior", options_.prior.name()).field("tau", options_.prior.tau);
@@ -163,14 +165,15 @@ void bind_engines(py::module_& m) {
                                                               "Monte-Carlo tree search over the policy loop.")
       .def(py::init([](const RolloutPart& rollout, const Select& select, std::uint32_t simulations, std::uint32_t width,
                        std::optional<std::uint32_t> max_depth, std::uint32_t window, const std::string& expand,
-                       const std::string& values, bool solve, double widen_k, double widen_alpha,
-                       const std::string& prior, double tau, bool graft, const Loop& environment) {
+                       const std::string& collision, const std::string& values, bool solve, double widen_k,
+                       double widen_alpha, const std::string& prior, double tau, bool graft, const Loop& environment) {
              MctsOptions chosen;
              chosen.simulations = simulations;
              chosen.width = width;
              chosen.max_depth = max_depth.value_or(chosen.max_depth);
              chosen.window = window;
              chosen.expand = named<MctsOptions::Expand>("expand", expand, expansions);
+             chosen.collision = named<MctsOptions::Collision>("collision", collision, collisions);
              chosen.values = named<MctsOptions::Values>("values", values, valued_nodes);
              chosen.solve = solve;
              chosen.widen_k = widen_k;
@@ -182,12 +185,12 @@ void bind_engines(py::module_& m) {
            py::arg("evaluate"), py::kw_only(), py::arg_v("select", Chosen<Uct>(), "Uct()"),
            py::arg("simulations") = defaults.simulations, py::arg("width") = defaults.width,
            py::arg("max_depth") = py::none(), py::arg("window") = defaults.window, py::arg("expand") = "all",
-           py::arg("values") = "first", py::arg("solve") = false, py::arg("widen_k") = defaults.widen_k,
-           py::arg("widen_alpha") = defaults.widen_alpha, py::arg("prior") = "given",
-           py::arg("tau") = defaults.prior.tau, py::arg("graft") = false,
+           py::arg("collision") = "wait", py::arg("values") = "first", py::arg("solve") = false,
+           py::arg("widen_k") = defaults.widen_k, py::arg("widen_alpha") = defaults.widen_alpha,
+           py::arg("prior") = "given", py::arg("tau") = defaults.prior.tau, py::arg("graft") = false,
            py::arg_v("environment", m.attr("Environment")(), "Environment()"),
            "`width`: samples per node. `window`: simulations under way in one tree, which changes the tree. "
-           "`values`, which nodes get their own: first, each, leaf (as OpenSpiel), alike, "
+           "`collision`: wait, evaluate. `values`, which nodes get their own: first, each, leaf (as OpenSpiel), alike, "
            "all. "
            "`solve`: do not select solved nodes again. `widen_k`, `widen_alpha`: progressive widening. `prior`: given, "
            "uniform, counts, mean_logprob, sum_logprob, scored. "

@@ -406,6 +406,7 @@ class Mcts(Search):
         max_depth: int | None = ...,
         window: int = ...,
         expand: str = ...,
+        collision: str = ...,
         values: str = ...,
         solve: bool = ...,
         widen_k: float = ...,

@@ -42,7 +42,6 @@ OPTIONS = {
     "factory": "faiss builds an index, `espalier.Faiss(passages, encoder, file=INDEX)` searches it",
     "label_token_ids": "a cross-encoder behind /rerank",
     "split": "rows of rl.verl say train",
-    "collision": "a simulation that reaches a growing node waits for its children",
     "verbosity": "the simulated model says only what a step is about",
     "contact": "a server that has not replied for a twentieth of --deadline (`deadline`) is named",
     "hedge": "several --endpoint (`endpoints`), of which a slow one gets fewer calls",

@@ -19,7 +19,7 @@ SEARCHES = [
 OPTIONS = [  # of tree search
     {"select": Uct(first_play="parent")},
     {"select": Puct(c=1.0, first_play="constant", unvisited=0.2), "prior": "counts"},
-    {"window": 4, "solve": True},
+    {"window": 4, "collision": "evaluate", "solve": True},
     {"expand": "one", "widen_k": 1.0, "widen_alpha": 0.6},
     {"graft": True},
     {"values": "each"},
@@ -161,6 +161,7 @@ def test_a_journal_is_asked_before_the_model(world, simulated, bm25, tmp_path: P
         (lambda: Uct(first_play="late"), "'first_play' is late, allowed: infinite, parent, constant"),
         (lambda: Puct(visits="all"), "'visits' is all, allowed: parent, children"),
         (lambda: Mcts(Rollout(F1()), prior="x"), "'prior' is x"),
+        (lambda: Mcts(Rollout(F1()), collision="x"), "'collision' is x, allowed: wait, evaluate"),
         (lambda: Mcts(Rollout(F1()), values="x"), "'values' is x, allowed: first, each, leaf, alike, all"),
         (lambda: F1("comon"), "comon"),
         (lambda: esp.Bm25([], k1=-1), "'k1' is -1"),

@@ -77,8 +77,9 @@ TEST_CASE("each option of MCTS gives the same tree for any execution") {
   for (const std::uint32_t window : {1u, 8u, 32u}) {
     CAPTURE(window);
     const MctsOptions base{.simulations = 60, .width = 3, .window = window};
-    const auto with = [](MctsOptions options, auto select) {
-      same_for_every_execution([=](AskedTree::Judge judge) { return Mcts(options, std::move(judge), select); });
+    const auto with = [](MctsOptions options, auto select, bool several = false) {
+      same_for_every_execution([=](AskedTree::Judge judge) { return Mcts(options, std::move(judge), select); },
+                               several);
     };
     MctsOptions options = base;
     options.solve = true;
@@ -90,6 +91,11 @@ TEST_CASE("each option of MCTS gives the same tree for any execution") {
         options.solve = solve;
         with(options, Uct());
       }
+    options = base;
+    options.collision = MctsOptions::Collision::evaluate;
+    with(options, Uct(), true);
+    options.expand = Expand::one;
+    with(options, Uct(), true);
     options = base;
     options.expand = Expand::one;
     options.widen_k = 1.5;

@@ -66,9 +66,9 @@ std::string rest_of(const Tree& tree) {
 }
 
 /// Grows three trees side by side and returns their texts; checks the rules that each must keep, and that the trees
-/// count all that the backends were asked.
+/// count all that the backends were asked. `several`: nodes may be valued more than once.
 template <class Make>
-std::vector<std::string> grow(const Execution& execution, Make make) {
+std::vector<std::string> grow(const Execution& execution, Make make, bool several = false) {
   World world(execution);
   auto engine = make(AskedTree::Judge(world.model));
   std::vector<Task<typename decltype(engine)::template TreeOf<AskedTree>>> tasks;
@@ -77,7 +77,7 @@ std::vector<std::string> grow(const Execution& execution, Make make) {
   std::vector<std::string> texts;
   Ledger::Costs counted;
   for (const auto& tree : world.scheduler.run(std::move(tasks))) {
-    CHECK(broken_rule(tree) == "");
+    CHECK(broken_rule(tree, several) == "");
     texts.push_back(tree_text(tree, shown) + rest_of(tree));
     counted += tree.ledger.total();
   }
@@ -87,14 +87,14 @@ std::vector<std::string> grow(const Execution& execution, Make make) {
 }
 
 template <class Make>
-void same_for_every_execution(Make make) {
-  const auto expected = grow(executions[0], make);
+void same_for_every_execution(Make make, bool several = false) {
+  const auto expected = grow(executions[0], make, several);
   CHECK(expected[0] != expected[1]);  // seeds differ by question
   for (const Execution& e : executions) {
     CAPTURE(e.batch);
     CAPTURE(e.limit);
     CAPTURE(e.order);
-    CHECK(grow(e, make) == expected);
+    CHECK(grow(e, make, several) == expected);
   }
 }
 

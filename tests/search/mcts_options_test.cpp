@@ -18,6 +18,7 @@ namespace mcts_options_test {
 
 using namespace espalier;
 using namespace espalier::detail;
+using Collision = MctsOptions::Collision;
 using Expand = MctsOptions::Expand;
 using toy::UniformTree;
 
@@ -62,23 +63,28 @@ std::vector<std::uint32_t> child_visits(const Tree& tree, NodeId parent = 0) {
 
 TEST_CASE("virtual loss is removed exactly: visits are own evaluations and the visits of the children") {
   for (const std::uint32_t window : {1u, 8u, 32u})
-    for (const auto expand : {Expand::all, Expand::one}) {
-      CAPTURE(window);
-      const MctsOptions options{.simulations = 400, .width = 3, .window = window, .expand = expand};
-      const Counting<> run(options, UniformTree({.branching = 3, .depth = 12}));
-      const auto& tree = run.tree;
-      CHECK(tree[0].visits == 400);
-      for (NodeId id = 0; id < tree.size(); ++id) {
-        CHECK(tree[id].pending == 0);
-        std::uint32_t below = 0;
-        for (const std::uint32_t n : child_visits(tree, id)) below += n;
-        const auto calls = run.calls.find(tree.state(id).hash);
-        const std::uint32_t own = calls == run.calls.end() ? 0 : calls->second;
-        CHECK(own <= 1);
-        CHECK(tree[id].visits == own + below);
+    for (const auto expand : {Expand::all, Expand::one})
+      for (const auto collision : {Collision::wait, Collision::evaluate}) {
+        CAPTURE(window);
+        CAPTURE(int(collision));
+        const MctsOptions options{
+            .simulations = 400, .width = 3, .window = window, .expand = expand, .collision = collision};
+        const Counting<> run(options, UniformTree({.branching = 3, .depth = 12}));
+        const auto& tree = run.tree;
+        CHECK(tree[0].visits == 400);
+        std::uint32_t several = 0;
+        for (NodeId id = 0; id < tree.size(); ++id) {
+          CHECK(tree[id].pending == 0);
+          std::uint32_t below = 0;
+          for (const std::uint32_t n : child_visits(tree, id)) below += n;
+          const auto calls = run.calls.find(tree.state(id).hash);
+          const std::uint32_t own = calls == run.calls.end() ? 0 : calls->second;
+          CHECK(tree[id].visits == own + below);
+          several += own > 1;
+        }
+        CHECK((several > 0) == (collision == Collision::evaluate && window > 1));
+        CHECK(tree.ledger.total().completions == 400);  // every simulation paid for one value, and each is in the tree
       }
-      CHECK(tree.ledger.total().completions == 400);  // every simulation paid for one value, and each is in the tree
-    }
 }
 
 TEST_CASE("virtual loss is the formula's: pulls that are under way avoid each other") {

@@ -30,8 +30,8 @@ concept SearchedBy =
 ///
 /// If environment and evaluator await nothing, `search` runs as a plain loop. As a task, up to `window` simulations are
 /// under way in one tree. Selection j is made when exactly the simulations 0 ... j - window are merged, in index order.
-/// Those in between count as visits of value 0. A simulation that reaches a node which an earlier one is growing waits
-/// for the children. So no tree depends on the order in which answers arrive.
+/// Those in between count as visits of value 0. A simulation that reaches a node which an earlier one is growing does
+/// what `collision` says. So no tree depends on the order in which answers arrive.
 template <class Evaluate, class Select = Uct, class Back = MeanBackup, class Stop = detail::NeverStop>
 class Mcts {
  public:

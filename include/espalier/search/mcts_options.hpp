@@ -15,6 +15,11 @@ struct MctsOptions {
     all,  ///< a node gets its `width` children of every kind at once
     one   ///< one child per simulation. A node with fewer than `width` children of a kind grows before it is passed
   };
+  /// What a simulation does when it reaches a node that an earlier one is growing.
+  enum class Collision : std::uint8_t {
+    wait,     ///< it waits for the children
+    evaluate  ///< it values the node once more, under another seed
+  };
   /// Which nodes get values of their own.
   enum class Values : std::uint8_t {
     first,  ///< the first new child of what grows. A sibling that is selected later grows without a value
@@ -28,6 +33,7 @@ struct MctsOptions {
   std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();  ///< nodes at this depth get no children
   std::uint32_t window = 1;  ///< simulations under way in one tree, 1 to 65535
   Expand expand = Expand::all;
+  Collision collision = Collision::wait;
   Values values = Values::first;
   bool solve = false;          ///< do not select solved nodes again, and end when the root is solved
   double widen_k = 0;          ///< progressive widening: a node with N visits has drawn k N^alpha samples, at least

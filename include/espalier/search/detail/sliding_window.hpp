@@ -11,31 +11,10 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace espalier::detail {
-
-/// A simulation under way. Its tasks use copies, because the tree moves its states as it grows.
-template <class Env, class Result>
-struct Flight {
-  Flight() { done.happen(); }
-  Place place{};                ///< where the selection ended
-  std::vector<Place> fresh{};   ///< new children of `place` that are being valued, none if `place` itself is
-  Ledger ledger{};              ///< its costs until it is merged
-  bool growing = false;         ///< children of `place` are being fetched
-  Status after{};               ///< the status of `place` after the growth
-  typename Env::State state{};  ///< of `place`, while it grows
-  std::vector<std::tuple<Kind, std::uint32_t, Context>> asks{};
-  std::vector<Proposal<typename Env::Action>> proposals{};
-  std::vector<typename Env::State> states{};                   ///< of the new proposals, in order
-  std::vector<std::pair<typename Env::State, Seed>> leaves{};  ///< states and seeds to evaluate
-  std::vector<Result> results{};                               ///< of the leaves, in order
-  std::exception_ptr growth_error{}, error{};
-  Event grown{}, done{};
-  std::vector<Task<void>> tasks{};
-};
 
 /// Parallel simulations in one tree. Selections are made in index order: simulation j is selected when the simulations
 /// 0 ... j - window are merged, and with `solve` as many more as it takes to find what is not under way. One coroutine
@@ -55,7 +34,7 @@ class SlidingWindow {
         if (window.flights_.size() >= engine->options_.window) co_await window.land();
         if (window.watch_.over(tree)) break;
         ++tree.steps;
-        window.flights_.emplace_back();
+        window.flights_.emplace_back(tree.steps);
         bool busy = co_await window.launch(&window.flights_.back(), top);
         while (!busy && engine->options_.solve && window.flights_.size() > 1) {
           window.hold(window.flights_.back().place.node, -1);
@@ -84,8 +63,9 @@ class SlidingWindow {
 
   /// Selects for one simulation and starts the task that fetches what it needs. False if it needs nothing.
   Task<bool> launch(Flight* flight, Place from) {
+    const bool waits = engine_->options_.collision == MctsOptions::Collision::wait;
     Place place = descend(from);
-    while ((*tree_)[place.node].status == Status::growing) {
+    while ((*tree_)[place.node].status == Status::growing && waits) {
       co_await settle(grower_of(place.node));
       place = descend(place);
     }
@@ -95,7 +75,10 @@ class SlidingWindow {
     const bool value_first = detail::value_first(engine_->options_, *tree_, place);
     hold(place.node, 1);
     if (engine_->options_.budget.limited()) flight->ledger.follow(tree_->ledger);
-    if (node.status == Status::open && !value_first) begin_growth(flight);
+    flight->again = node.status == Status::growing;
+    if (flight->again)
+      flight->leaves.emplace_back(tree_->state(place.node), place.seed.purpose("again").child(flight->number));
+    else if (node.status == Status::open && !value_first) begin_growth(flight);
     else if (engine_->needs_value(*tree_, place.node) && !valued)
       flight->leaves.emplace_back(tree_->state(place.node), place.seed);
     else co_return false;
@@ -215,15 +198,19 @@ class SlidingWindow {
     tree_->ledger += flight->ledger;
     for (std::size_t i = 0; i < flight->fresh.size(); ++i) {
       const Place end = flight->fresh[i];
-      const bool valued = i < flight->results.size() && !(*tree_)[end.node].evaluated;
-      if (valued) record(end, flight->results[i]);
+      const bool valued = i < flight->results.size() && (flight->again || !(*tree_)[end.node].evaluated);
+      if (valued) record(end, flight->results[i], flight->again);
       else engine_->enter_again(*tree_, end.node);
       watch_.merged(*env_, *tree_, end);
     }
     flights_.pop_front();
   }
-  /// Enters a node's value, and grafts the paths of its rollouts.
-  void record(const Place& end, Result& result) {
+  /// Enters a node's value, and grafts the paths of its rollouts. One more value of it counts only if it is known and
+  /// the node was not pruned.
+  void record(const Place& end, Result& result, bool again) {
+    if (again && (*tree_)[end.node].status == Status::pruned) return;
+    if constexpr (requires { result.known; })
+      if (again && !result.known) return;
     enter_evaluation(*tree_, end.node, result, engine_->back_, engine_->options_.range);
     if constexpr (requires { result.paths; }) graft(engine_->options_, *env_, *tree_, end, result.paths);
   }
