@@ -41,7 +41,7 @@ class Statement:
     def has_body(self) -> bool:
         """Whether a brace that comes now opens a body, of a function, a class or a block, and not an initialiser."""
         words = self.words
-        if not words or words[-1] in BEFORE_BODY or TYPES & set(words):
+        if not words or (words[-1] in BEFORE_BODY and not self.line) or TYPES & set(words):
             return True
         return "->" in words and not self.line and not {"=", "return", "co_return"} & set(words)
 
@@ -69,7 +69,8 @@ def lint(text: str) -> list[tuple[int, str]]:
         here, line = line, line + word.count("\n")
         if match["skip"]:
             continue
-        if word == "{" and (statement.in_lambda or statement.has_body()):
+        argument = bool(stack) and stack[-1][0] in ("(", "[", "{", "head")  # where a brace opens no body but a lambda's
+        if word == "{" and (statement.in_lambda or (not argument and statement.has_body())):
             inside = statement.in_lambda
             statement.in_lambda = False
             stack.append(("lambda" if inside else "body", statement if inside else ended()))
@@ -118,6 +119,11 @@ auto task = [](int n) -> Task<int> { co_return co_await child(Request{n}); };
 CHECK(co_await f(Request{1}) == 2);
 T g() { if (x) { co_await f({1}); } }
 x = co_await f(1'000, '"', Request{});
+p->run(Request{1}, co_await g());
+co_await f(decltype(x){1});
+co_await f<struct Tag>(Request{1});
+if (co_await f(decltype(x){1})) { g(); }
+auto x = co_await decltype(f()){1};
 """.strip().splitlines()
 
 GOOD = """
