@@ -61,4 +61,29 @@ TEST_CASE("any reward may stand behind one type, also one that waits for a backe
   CHECK(scheduler.run(reward.group(states)) == std::vector<double>{0.7, 0.7});
 }
 
+TEST_CASE("a reward that judges ends together needs no other form, and may wait while it looks at them") {
+  struct Shared {
+    std::vector<double> group(std::span<const State> ends) const {
+      return std::vector<double>(ends.size(), 1.0 / static_cast<double>(ends.size()));
+    }
+  };
+  struct Waits {
+    ModelPort judge;
+    Task<std::vector<double>> group(std::span<const State> ends) const { return value(judge, ends); }
+    static Task<std::vector<double>> value(ModelPort judge, std::span<const State> ends) {
+      Prompt prompt("rate");
+      const Completion completion = co_await judge(std::move(prompt));
+      std::vector<double> values;
+      for (const State& end : ends) values.push_back(ExactMatch()(end) * std::stod(completion.text) / 10);
+      co_return values;
+    }
+  };
+  Scheduler scheduler;
+  const ModelPort judge =
+      scheduler.model([](std::span<const Prompt> prompts) { return std::vector<std::string>(prompts.size(), "7"); });
+  const std::vector<State> states{answered("Curie"), answered("nobody")};
+  CHECK(scheduler.run(AnyReward(Shared()).group(states)) == std::vector<double>{0.5, 0.5});
+  CHECK(scheduler.run(AnyReward(Waits{judge}).group(states)) == std::vector<double>{0.7, 0});
+}
+
 }  // namespace rewards_test

@@ -160,6 +160,16 @@ concept RewardFunction = requires(const R& r, const State& s) {
   { r(s) } -> detail::SearchValue;
 };
 
+namespace detail {
+
+/// r.group(ends) -> their values, or a Task of them: a reward that judges the ends of one place together.
+template <class R, class State>
+concept GroupReward = requires(const R& r, std::span<const State> ends) {
+  requires std::same_as<awaited_t<decltype(r.group(ends))>, std::vector<double>>;
+};
+
+}  // namespace detail
+
 // --- Policies ------------------------------------------------------------------------------------------------------
 
 /// p(parent, child) -> score. The child with the highest score is selected. Or p.at(tree, parent id) -> f(child id) ->

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/core/concepts.hpp>
 #include <espalier/core/task.hpp>
 #include <espalier/rag/metrics.hpp>
 #include <espalier/rag/state.hpp>
@@ -61,22 +62,27 @@ class AnyReward {
   using Function = std::function<Task<std::vector<double>>(std::vector<State>)>;
   explicit AnyReward(Function function) : function_(std::move(function)) {}
   template <class Reward>
-    requires requires(const Reward& r, const State& s) { r(s); }
+    requires RewardFunction<Reward, State> || espalier::detail::GroupReward<Reward, State>
   AnyReward(Reward reward)
-      : function_([reward = std::move(reward)](std::vector<State> states) {
-          std::vector<double> values;
-          if constexpr (requires { reward.group(std::span<const State>(states)); })
-            values = reward.group(std::span<const State>(states));
-          else
-            for (const State& state : states) values.push_back(reward(state));
-          return espalier::detail::as_task(std::move(values));
-        }) {}
-  template <class = void>
+      : function_(
+            [reward = std::move(reward)](std::vector<State> states) { return values_of(reward, std::move(states)); }) {}
   [[nodiscard]] Task<std::vector<double>> group(std::span<const State> states) const {
     return function_(std::vector<State>(states.begin(), states.end()));
   }
 
  private:
+  /// Holds the reward and the states while it waits.
+  template <class Reward>
+  static Task<std::vector<double>> values_of(Reward reward, std::vector<State> states) {
+    if constexpr (espalier::detail::GroupReward<Reward, State>) {
+      const std::span<const State> ends(states);
+      co_return co_await espalier::detail::as_task(reward.group(ends));
+    } else {
+      std::vector<double> values;
+      for (const State& state : states) values.push_back(reward(state));
+      co_return values;
+    }
+  }
   Function function_;
 };
 

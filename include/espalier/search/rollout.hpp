@@ -56,8 +56,6 @@ class Rollout {
   static constexpr bool grafts = std::is_same_v<Policy, Grafted>;
   template <class Env>
   using Result = std::conditional_t<grafts, detail::GraftedEvaluation<Env>, Evaluation<typename Env::State, double>>;
-  template <class State>
-  static constexpr bool grouped = requires(const Reward& r, std::span<const State> states) { r.group(states); };
   Rollout(Options options, Reward reward, Policy policy = Policy())
       : options_(options), reward_(std::move(reward)), policy_(std::move(policy)) {
     if (options_.n == 0) bad_option("n", options_.n, "1 or more");
@@ -65,7 +63,7 @@ class Rollout {
   }
 
   template <class Env>
-    requires RewardFunction<Reward, typename Env::State> || (grouped<typename Env::State>)
+    requires RewardFunction<Reward, typename Env::State> || detail::GroupReward<Reward, typename Env::State>
   Task<Result<Env>> operator()(Env& env, const typename Env::State& state, const Context& context) {
     if constexpr (grafts || std::is_same_v<Policy, detail::SameEnvironment>) return simulate(&env, state, context);
     else return simulate(&policy_, state, context);
@@ -133,7 +131,8 @@ class Rollout {
   /// The rewards of these ends. `ends` must outlive the task.
   template <class State>
   Task<std::vector<double>> rewards(const std::vector<State>& ends) {
-    if constexpr (grouped<State>) return detail::as_task(reward_.group(std::span<const State>(ends)));
+    if constexpr (detail::GroupReward<Reward, State>)
+      return detail::as_task(reward_.group(std::span<const State>(ends)));
     else {
       std::vector<double> values;
       for (const State& end : ends) values.push_back(reward_(end));
