@@ -52,6 +52,25 @@ TEST_CASE(
                                           "sub_answer=her", "answer=she"});
 }
 
+TEST_CASE("a slot is filled wherever it stands, other braces are plain text, and each byte is offered once") {
+  std::size_t offered = 0;
+  const auto filled = [&](std::string_view form) {
+    std::string out;
+    rag::detail::fill(out, form, [&](std::string_view name) {
+      offered += name.size();
+      if (name == "a") out += "1";
+      return name == "a";
+    });
+    return out;
+  };
+  CHECK(filled("{a}, {{a}} and {b} {a {a}}{") == "1, {1} and {b} {a 1}{");
+  CHECK(filled("") == "");
+  const std::string hostile = std::string(50'000, '{') + "x}";
+  offered = 0;
+  CHECK(filled(hostile) == hostile);
+  CHECK(offered <= hostile.size());
+}
+
 TEST_CASE("a retriever that found nothing says so") {
   const Protocol plain{"m", {}, {}};
   CHECK(render_documents(Passages(), plain).text == "No documents were found.\n");

@@ -51,13 +51,15 @@ inline Rendering render_text(const std::vector<std::string>& texts) {
 
 namespace detail {
 
-/// Appends a template to `out`. put(name) writes what stands for {name}, or returns false where that is plain text.
+/// Appends a template to `out`. put(name) writes what stands for {name}, or returns false where that is plain text. No
+/// name holds a brace.
 template <class Put>
 void fill(std::string& out, std::string_view form, const Put& put) {
   for (std::size_t i = 0; i < form.size();) {
-    const std::size_t end = form[i] == '{' ? form.find('}', i) : form.npos;
-    if (end != form.npos && put(form.substr(i + 1, end - i - 1))) i = end + 1;
-    else out += form[i++];
+    const std::size_t next = std::min(form.find_first_of("{}", i + 1), form.size());
+    const bool named = form[i] == '{' && next < form.size() && form[next] == '}';
+    if (named && put(form.substr(i + 1, next - i - 1))) i = next + 1;
+    else out.append(form, i, next - i), i = next;
   }
 }
 
