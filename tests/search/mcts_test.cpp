@@ -89,6 +89,19 @@ TEST_CASE("the first simulations on the uniform tree are these") {
   CHECK(tree[0].total == doctest::Approx(sum));
 }
 
+TEST_CASE("a search goes on with a tree: so many simulations more, as if all had been made at once") {
+  UniformTree env({.branching = 3, .depth = 4});
+  Mcts whole({.simulations = 40, .width = 3}, uniform_value), half({.simulations = 20, .width = 3}, uniform_value);
+  const auto expected = testing::tree_text(whole.search(env, env.root(), Seed(1)), shown);
+  const auto loop = half.search(env, half.search(env, env.root(), Seed(1)));
+  CHECK(loop[0].visits == 40);
+  CHECK(loop.steps == 40);
+  CHECK(testing::tree_text(loop, shown) == expected);
+  const auto task = testing::complete(half(env, testing::complete(half(env, env.root(), Seed(1)))));
+  CHECK(task.steps == 40);
+  CHECK(testing::tree_text(task, shown) == expected);
+}
+
 TEST_CASE("whole trees are what they were: the golden file") {
   std::ifstream file(std::string(ESPALIER_TESTS_DIR) + "/golden/mcts_trees.txt");
   const std::string golden{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
