@@ -72,6 +72,16 @@ TEST_CASE("a child without visits stands as the first-play rule says") {
   const auto puct = [](Puct::Options options) { return Puct(options)(node(2, 4), node(0, 0, 0, 0.2F)); };
   CHECK(puct({.c = 1, .first_play = FirstPlay::parent}) == doctest::Approx(0.9));  // 0.5 + 2 * 0.2
   CHECK(puct({.c = 1, .first_play = FirstPlay::infinite}) == std::numeric_limits<double>::infinity());
+  // Beside a sibling, of weights 0.2 and 0.6, so of shares 0.25 and 0.75: 0.5 + 2 * 0.25
+  Tree<int, int> tree(0, Seed(1));
+  tree[0].total = 2, tree[0].visits = 4;
+  for (const float prior : {0.2F, 0.6F}) tree.add(0, 1, 1, 0, prior);
+  const auto beside = [&](FirstPlay rule) {
+    return Puct({.c = 1, .unvisited = 0.3, .first_play = rule}).at(tree, 0)(1);
+  };
+  CHECK(beside(FirstPlay::parent) == doctest::Approx(1));
+  CHECK(beside(FirstPlay::constant) == doctest::Approx(0.8));
+  CHECK(beside(FirstPlay::infinite) == std::numeric_limits<double>::infinity());
 }
 
 TEST_CASE("PUCT shares the policy among living siblings") {
