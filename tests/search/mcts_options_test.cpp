@@ -11,6 +11,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,52 @@ TEST_CASE("virtual loss is removed exactly: visits are own evaluations and the v
         CHECK((several > 0) == (collision == Collision::evaluate && window > 1));
         CHECK(tree.ledger.total().completions == 400);  // every simulation paid for one value, and each is in the tree
       }
+}
+
+TEST_CASE("each value of a node is drawn under a seed of its own") {
+  // One of two actions, so that most growths bring nothing new and their simulations select again.
+  struct Twins {
+    struct State {
+      std::uint64_t path = 1;
+    };
+    using Action = std::uint32_t;
+    std::vector<Kind> kinds(const State&) const { return {0}; }
+    std::vector<Proposal<Action>> propose(const State&, Kind, std::uint32_t, const Context& context) const {
+      return {Proposal<Action>(Random(context.seed.child(1000 + context.first)).below(2), 0)};
+    }
+    State step(const State& s, Action a) const { return {mix64(s.path + a)}; }
+  };
+  Twins env;
+  std::set<std::uint64_t> seeds;
+  std::uint32_t values = 0;
+  const auto value = [&](const Twins&, const Twins::State&, const Context& context) {
+    ++values;
+    seeds.insert(context.seed.value());
+    return Random(context.seed).uniform();
+  };
+  const MctsOptions options{
+      .simulations = 300, .width = 6, .window = 16, .expand = Expand::one, .collision = Collision::evaluate};
+  Mcts engine(options, value);
+  testing::complete(engine(env, Twins::State(), Seed(1)));
+  CHECK(values > 100);
+  CHECK(seeds.size() == values);
+}
+
+TEST_CASE("one more value of a node counts only if it is known") {
+  // The first simulation grows the root. The next seven meet it there and value the root, which nobody can. The other
+  // twelve have a value each, and so has the first.
+  UniformTree env({.branching = 3, .depth = 12});
+  const auto root = env.root().hash;
+  const auto value = [=](UniformTree&, const UniformTree::State& s, const Context&) {
+    Evaluation<UniformTree::State, double> evaluation(UniformTree::value(s));
+    evaluation.known = s.hash != root;
+    return evaluation;
+  };
+  Mcts engine({.simulations = 20, .width = 3, .window = 8, .collision = Collision::evaluate}, value);
+  const auto tree = testing::complete(engine(env, env.root(), Seed(1)));
+  CHECK(tree[0].status == Status::expanded);
+  CHECK(tree[0].visits == 13);
+  CHECK(tree.steps == 20);
 }
 
 TEST_CASE("virtual loss is the formula's: pulls that are under way avoid each other") {

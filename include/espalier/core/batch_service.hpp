@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <iterator>
 #include <span>
 #include <string>

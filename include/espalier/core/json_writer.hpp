@@ -17,9 +17,50 @@ namespace espalier {
 
 namespace detail {
 
+/// True if eight bytes are ASCII characters that a JSON string needs not escape.
+inline bool plain_json(const char* bytes) {
+  const auto each = [](std::uint64_t byte) { return byte * 0x0101010101010101; };
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof word);
+  const std::uint64_t control = word - each(0x20), quote = (word ^ each('"')) - each(1),
+                      backslash = (word ^ each('\\')) - each(1);
+  return ((word | control | quote | backslash) & each(0x80)) == 0;
+}
+
 /// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD, so the result always
 /// parses.
-void append_json_string(std::string& out, std::string_view text);
+inline void append_json_string(std::string& out, std::string_view text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  out.reserve(out.size() + text.size() + 2);
+  out += '"';
+  std::size_t clean = 0;  // [clean, i) needs no change
+  for (std::size_t i = 0; i < text.size();) {
+    if (text.size() - i >= 8 && plain_json(text.data() + i)) {
+      i += 8;
+      continue;
+    }
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
+      ++i;
+      continue;
+    }
+    const std::size_t length = utf8_sequence(text, i);
+    if (c >= 0x80 && length) {
+      i += length;
+      continue;
+    }
+    out.append(text, clean, i - clean);
+    if (c >= 0x80) out += "\xEF\xBF\xBD";
+    else if (c == '"' || c == '\\') (out += '\\') += static_cast<char>(c);
+    else if (c == '\n') out += "\\n";
+    else if (c == '\r') out += "\\r";
+    else if (c == '\t') out += "\\t";
+    else ((out += "\\u00") += digits[c >> 4]) += digits[c & 15];
+    clean = ++i;
+  }
+  out.append(text, clean);
+  out += '"';
+}
 
 }  // namespace detail
 
@@ -102,52 +143,5 @@ class JsonWriter {
   std::string& out_;
   bool first_ = true;
 };
-
-namespace detail {
-
-/// True if eight bytes are ASCII characters that a JSON string needs not escape.
-inline bool plain_json(const char* bytes) {
-  const auto each = [](std::uint64_t byte) { return byte * 0x0101010101010101; };
-  std::uint64_t word = 0;
-  std::memcpy(&word, bytes, sizeof word);
-  const std::uint64_t control = word - each(0x20), quote = (word ^ each('"')) - each(1),
-                      backslash = (word ^ each('\\')) - each(1);
-  return ((word | control | quote | backslash) & each(0x80)) == 0;
-}
-
-inline void append_json_string(std::string& out, std::string_view text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  out.reserve(out.size() + text.size() + 2);
-  out += '"';
-  std::size_t clean = 0;  // [clean, i) needs no change
-  for (std::size_t i = 0; i < text.size();) {
-    if (text.size() - i >= 8 && plain_json(text.data() + i)) {
-      i += 8;
-      continue;
-    }
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c < 0x80 && c != '"' && c != '\\') {
-      ++i;
-      continue;
-    }
-    const std::size_t length = utf8_sequence(text, i);
-    if (c >= 0x80 && length) {
-      i += length;
-      continue;
-    }
-    out.append(text, clean, i - clean);
-    if (c >= 0x80) out += "\xEF\xBF\xBD";
-    else if (c == '"' || c == '\\') (out += '\\') += static_cast<char>(c);
-    else if (c == '\n') out += "\\n";
-    else if (c == '\r') out += "\\r";
-    else if (c == '\t') out += "\\t";
-    else ((out += "\\u00") += digits[c >> 4]) += digits[c & 15];
-    clean = ++i;
-  }
-  out.append(text, clean);
-  out += '"';
-}
-
-}  // namespace detail
 
 }  // namespace espalier

@@ -7,7 +7,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
-#include <new>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -216,7 +215,6 @@ class Event {
     happened_ = true;
     if (waiting_) agenda->ready.push_back(std::exchange(waiting_, {}));
   }
-  [[nodiscard]] bool happened() const { return happened_; }
 
  private:
   bool happened_ = false;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -56,11 +55,6 @@ namespace detail {
 
 /// The rule of one contest. It is asked before each round. The candidates stand in the order in which equal means rank.
 /// It may remember the rounds before, so a contest has a rule of its own.
-template <class Rule>
-concept ContestRule = std::copy_constructible<Rule> && requires(Rule& rule, const std::vector<Tally>& candidates) {
-  { rule(candidates) } -> std::same_as<ContestRound>;
-};
-/// Any rule.
 using AnyContestRule = std::function<ContestRound(const std::vector<Tally>&)>;
 
 /// A mean is above a threshold if it is so by 1e-6, as in ThresholdSkip.

@@ -24,13 +24,6 @@ struct Reply {
 
 namespace detail {
 
-inline std::string_view trim(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n";
-  const auto begin = text.find_first_not_of(blanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
-}
-
 inline void erase_all(std::string& text, std::string_view mark) {
   for (std::size_t at = 0; !mark.empty() && (at = text.find(mark, at)) != std::string::npos;)
     text.erase(at, mark.size());

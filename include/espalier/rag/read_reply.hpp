@@ -14,25 +14,28 @@
 /// Readers of what a judge decides. Each takes the text of one role, and gives nothing for any other form.
 namespace espalier::rag::detail {
 
+inline std::string_view trim(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r\n";
+  const auto begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
 /// Reads a judge's numbers: exactly form.count numbers in [form.low, form.high], separated by commas, and nothing else.
 /// So "85/100", "about 7" and "nan" are not scores. No number is clamped, and nothing becomes 0.
 inline std::optional<std::vector<double>> read_scores(std::string_view text, const Protocol::ScoreForm& form) {
-  constexpr std::string_view blanks = " \t\r\n";
   std::vector<double> numbers;
   for (;;) {
-    const auto begin = text.find_first_not_of(blanks);
-    if (begin == std::string_view::npos) return std::nullopt;
-    text.remove_prefix(begin);
+    text = trim(text);
     if (text.starts_with('+')) text.remove_prefix(1);
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || !(number >= form.low && number <= form.high)) return std::nullopt;
     numbers.push_back(number);
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    const auto next = text.find_first_not_of(blanks);
-    if (next == std::string_view::npos) break;
-    if (text[next] != ',') return std::nullopt;
-    text.remove_prefix(next + 1);
+    text = trim(text.substr(static_cast<std::size_t>(end - text.data())));
+    if (text.empty()) break;
+    if (text[0] != ',') return std::nullopt;
+    text.remove_prefix(1);
   }
   if (numbers.size() != form.count) return std::nullopt;
   return numbers;
@@ -72,18 +75,16 @@ struct Preference {
 
 /// Reads "2 over 1" or "none". Anything else gives nothing.
 inline std::optional<Preference> read_preference(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r\n", over = "over";
-  const auto skip = [&] { text.remove_prefix(std::min(text.find_first_not_of(blanks), text.size())); };
+  constexpr std::string_view over = "over";
   const auto number = [&](std::size_t& n) {
-    skip();
+    text = trim(text);
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
     if (error != std::errc() || n == 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    skip();
+    text = trim(text.substr(static_cast<std::size_t>(end - text.data())));
     return true;
   };
   Preference read;
-  if (first_word(text) == "none" && text.find_last_not_of(blanks) - text.find_first_not_of(blanks) == 3) return read;
+  if (first_word(text) == "none" && trim(text).size() == 4) return read;
   if (!number(read.better) || !text.starts_with(over)) return std::nullopt;
   text.remove_prefix(over.size());
   if (!number(read.worse) || !text.empty() || read.better == read.worse) return std::nullopt;

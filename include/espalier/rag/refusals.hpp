@@ -18,10 +18,9 @@ namespace detail {
 /// Phrases with which models say that they do not know, separated by ';'.
 inline constexpr std::string_view refusal_phrases =
     "unknown; n/a; unanswerable; uncertain; don't know; do not know; not known; is unknown; remains unknown; not sure; "
-    "no idea; never heard; "
-    "cannot answer; can't answer; unable to answer; cannot determine; cannot be determined; unable to determine; no "
-    "information; "
-    "not enough information; insufficient information; not have enough; not have information; no answer";
+    "no idea; never heard; cannot answer; can't answer; unable to answer; cannot determine; cannot be determined; "
+    "unable to determine; no information; not enough information; insufficient information; not have enough; "
+    "not have information; no answer";
 
 }  // namespace detail
 

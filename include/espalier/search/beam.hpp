@@ -3,10 +3,10 @@
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -38,7 +38,7 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
   template <class Env>
   Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
     detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
-    std::vector<detail::Seeded> beam(1, detail::Seeded(tree.root(), seed));
+    std::vector<detail::Seeded> beam(1, detail::Seeded{tree.root(), seed});
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
       const std::uint64_t calls = detail::calls_of(*env, tree, beam, options_.width, options_.value_calls);
@@ -51,12 +51,12 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
           co_await detail::add_all_kinds(env, &tree, std::move(beam), options_.width, calls);
       co_await detail::value_children(&evaluate_, env, &tree, &fresh, options_.value_calls);
       std::stable_sort(fresh.begin(), fresh.end(),
-                       [&](const auto& a, const auto& b) { return detail::better(tree, a.first, b.first); });
-      for (std::size_t i = options_.beam; i < fresh.size(); ++i) tree.prune(fresh[i].first, Reason::not_best);
+                       [&](const auto& a, const auto& b) { return detail::better(tree, a.node, b.node); });
+      for (std::size_t i = options_.beam; i < fresh.size(); ++i) tree.prune(fresh[i].node, Reason::not_best);
       if (fresh.size() > options_.beam) fresh.resize(options_.beam);
       beam = std::move(fresh);
-      std::erase_if(beam, [&](const auto& one) { return tree[one.first].status == Status::terminal; });
-      std::sort(beam.begin(), beam.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+      std::erase_if(beam, [&](const auto& one) { return tree[one.node].status == Status::terminal; });
+      std::sort(beam.begin(), beam.end(), [](const auto& a, const auto& b) { return a.node < b.node; });
     }
     detail::finish(tree);
     co_return tree;

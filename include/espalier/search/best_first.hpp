@@ -2,6 +2,7 @@
 
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -47,7 +48,7 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
     friend bool operator<(const Candidate& a, const Candidate& b) {
       if (a.value != b.value) return a.value < b.value;
       if (a.prior != b.prior) return a.prior < b.prior;
-      return a.place.first > b.place.first;
+      return a.place.node > b.place.node;
     }
   };
 
@@ -56,14 +57,12 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
     detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     if (std::ranges::empty(env->kinds(tree.state(tree.root())))) tree[tree.root()].status = Status::terminal;
     std::priority_queue<Candidate> waiting;
-    Candidate first;
-    first.place.second = seed;
-    waiting.push(first);
+    waiting.push({.place = {tree.root(), seed}});
     const double began = options_.budget.start(tree);
     for (std::uint32_t found = 0; !waiting.empty();) {
       const Candidate next = waiting.top();
       waiting.pop();
-      if (tree[next.place.first].status == Status::terminal) {
+      if (tree[next.place.node].status == Status::terminal) {
         if (++found == options_.answers) break;
         continue;
       }
@@ -79,7 +78,7 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
           co_await detail::add_all_kinds(env, &tree, std::move(places), options_.width, calls);
       co_await detail::value_children(&evaluate_, env, &tree, &fresh, options_.value_calls);
       for (const detail::Seeded& child : fresh)
-        waiting.push({utility(tree[child.first].mean()), tree[child.first].prior, child, next.depth + 1});
+        waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child, next.depth + 1});
     }
     detail::finish(tree);
     co_return tree;

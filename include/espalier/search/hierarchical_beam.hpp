@@ -4,6 +4,7 @@
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
 #include <array>

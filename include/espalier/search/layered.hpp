@@ -6,6 +6,7 @@
 #include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/contest.hpp>
 #include <espalier/search/detail/layered_growth.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -22,9 +23,9 @@ namespace espalier {
 ///   2. lets `filter` cut children before they are valued,
 ///   3. evaluates the rest and asks `decide` after each round. Terminal children go first, because they cost nothing.
 /// A verdict of "enough" skips the remaining kinds. At the end `keep` chooses the children that form the next frontier.
-/// An evaluator may have curtails() -> the number of rollouts, 0 = off, and rule(kind) -> the ContestRule of children
-/// of that kind. Then contests value the children that are not terminal, as soon as no later stage draws their kind.
-/// All nodes of a frontier pass a stage together, and results are entered in node order.
+/// An evaluator may have curtails() -> the number of rollouts, 0 = off, and rule(kind) -> the rule of contests of
+/// children of that kind. Then contests value the children that are not terminal, as soon as no later stage draws their
+/// kind. All nodes of a frontier pass a stage together, and results are entered in node order.
 template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
 class Layered {
  public:
@@ -136,7 +137,7 @@ class Layered {
         if (!wanted || node.evaluated || std::ranges::empty(env->kinds(state)) != terminal) continue;
         if constexpr (requires { evaluate_.wants(*env, state); })
           if (!evaluate_.wants(*env, state)) continue;
-        nodes.emplace_back(child, seed);
+        nodes.push_back({child, seed});
       }
     }
     co_await detail::value_nodes(&evaluate_, env, tree, std::move(nodes));
@@ -165,7 +166,7 @@ class Layered {
           kinds.push_back(node.kind);
           contests.emplace_back().rule = evaluate_.rule(node.kind);
         }
-        contests[place].children.emplace_back(child, seed);
+        contests[place].children.push_back({child, seed});
       }
     }
   }

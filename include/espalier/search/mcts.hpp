@@ -143,7 +143,8 @@ class Mcts {
   /// True if the end of a simulation must be evaluated: it was not yet, and its children are not all solved.
   template <class Tree>
   bool needs_value(const Tree& tree, NodeId node) const {
-    if (tree[node].evaluated || !options_.solve) return !tree[node].evaluated;
+    if (tree[node].evaluated) return false;
+    if (!options_.solve) return true;
     const detail::Living living(tree, node);
     return !(living.any && living.solved);
   }

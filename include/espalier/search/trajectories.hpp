@@ -3,10 +3,10 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <ranges>
 #include <utility>
 #include <vector>
@@ -32,18 +32,18 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
  private:
   friend detail::TreeSearch<Trajectories, Evaluate>;
 
-  using Place = detail::Parent;  ///< the current end of a trajectory
+  using Parent = detail::Parent;  ///< the current end of a trajectory
 
   template <class Env>
   Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
     detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     const double began = options_.budget.start(tree);
-    std::vector<Place> ends;
+    std::vector<Parent> ends;
     for (std::uint32_t i = 0; i < options_.n; ++i) ends.push_back({tree.root(), seed, {}, i});
     while (true) {
-      for (const Place& end : ends)
+      for (const Parent& end : ends)
         if (std::ranges::empty(env->kinds(tree.state(end.node)))) tree[end.node].status = Status::terminal;
-      std::erase_if(ends, [&](const Place& end) { return tree[end.node].status != Status::open; });
+      std::erase_if(ends, [&](const Parent& end) { return tree[end.node].status != Status::open; });
       if (ends.empty()) break;
       if (options_.budget.spent(tree, tree.steps, began)) {
         tree.ending = SearchFacts::Ending::budget;
@@ -71,10 +71,10 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
   /// Makes one step of all trajectories. A reply is drawn again from what they all leave of the budget. The first
   /// samples of all are drawn from one prompt.
   template <class Env, class Tree>
-  Task<void> step(Env* env, Tree* tree, std::vector<Place>* ends) {
+  Task<void> step(Env* env, Tree* tree, std::vector<Parent>* ends) {
     const std::size_t kept = ends->size() - 1 + (tree->size() - 1 + ends->size()) * options_.step_calls;
     std::vector<detail::Ask> asks;
-    for (Place& end : *ends) {
+    for (Parent& end : *ends) {
       const auto kinds = env->kinds(tree->state(end.node));
       asks.push_back({&end, *std::ranges::begin(kinds), 1, static_cast<std::uint32_t>(end.next), kept});
     }
@@ -84,9 +84,9 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
       return proposals;
     };
     co_await detail::add_children(env, tree, std::move(asks), first);
-    for (Place& end : *ends) {
+    for (Parent& end : *ends) {
       (*tree)[end.node].status = Status::expanded;
-      if (!end.children.empty()) end = Place{end.children.back().first, end.children.back().second};
+      if (!end.children.empty()) end = {end.children.back().node, end.children.back().seed};
     }
   }
 
@@ -94,7 +94,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
   Task<void> value(Env* env, Tree* tree) {
     std::vector<detail::Seeded> nodes;
     for (NodeId id = 0; id < tree->size(); ++id)
-      if ((*tree)[id].status == Status::terminal) nodes.emplace_back(id, tree->seed.child(id));
+      if ((*tree)[id].status == Status::terminal) nodes.push_back({id, tree->seed.child(id)});
     return detail::value_nodes(&evaluate_, env, tree, std::move(nodes));
   }
 

@@ -3,12 +3,10 @@
 #include <espalier/core/prompt.hpp>
 
 #include <charconv>
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace espalier::rag::detail {
 

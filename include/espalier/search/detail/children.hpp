@@ -3,7 +3,6 @@
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/tree.hpp>
 #include <espalier/policy/backup.hpp>
-#include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -51,7 +50,10 @@ Task<typename Env::State> step_or_stay(Env& env, const typename Env::State& from
 }
 
 /// A node with its seed.
-using Seeded = std::pair<NodeId, Seed>;
+struct Seeded {
+  NodeId node = 0;
+  Seed seed{};
+};
 
 /// A node that gets children.
 struct Parent {
@@ -92,8 +94,8 @@ Task<void> add_children(Env* env, Tree* tree, std::vector<Ask> asks, Chosen chos
     proposals = chosen(*ask, dedup(std::move(proposals)));
     for (const auto& proposal : proposals) {
       Parent& parent = *ask->parent;
-      parent.children.emplace_back(no_node, parent.seed.child(parent.next++));
-      const Context context(parent.children.back().second, 0, &tree->ledger);
+      parent.children.push_back({no_node, parent.seed.child(parent.next++)});
+      const Context context(parent.children.back().seed, 0, &tree->ledger);
       steps.push_back(step_or_stay(*env, tree->state(parent.node), proposal, context));
     }
   }
@@ -106,7 +108,7 @@ Task<void> add_children(Env* env, Tree* tree, std::vector<Ask> asks, Chosen chos
       const NodeId id =
           tree->add(ask->parent->node, std::move(proposal.action), std::move(*state++), proposal.kind, prior);
       if (proposal.closed != Reason::none) tree->prune(id, proposal.closed);
-      (child++)->first = id;
+      (child++)->node = id;
     }
   }
 }
@@ -139,8 +141,8 @@ Task<std::vector<Seeded>> add_all_kinds(Env* env, Tree* tree, std::vector<Seeded
   for (const Parent& parent : parents) {
     (*tree)[parent.node].status = Status::expanded;
     for (const Seeded& child : parent.children) {
-      auto& node = (*tree)[child.first];
-      if (node.status == Status::open && std::ranges::empty(env->kinds(tree->state(child.first))))
+      auto& node = (*tree)[child.node];
+      if (node.status == Status::open && std::ranges::empty(env->kinds(tree->state(child.node))))
         node.status = Status::terminal;
       fresh.push_back(child);
     }
@@ -161,13 +163,13 @@ Task<void> value_nodes(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Se
   }
   std::vector<Result> results = co_await gather(std::move(tasks));
   for (std::size_t i = 0; i < results.size(); ++i)
-    enter_evaluation(*tree, nodes[i].first, std::move(results[i]), LeafBackup());
+    enter_evaluation(*tree, nodes[i].node, std::move(results[i]), LeafBackup());
 }
 
 /// Values the nodes that are not pruned. Removes those that are or that could not be valued.
 template <class Evaluate, class Env, class Tree>
 Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Seeded>* nodes, std::uint64_t each) {
-  const auto pruned = [tree](const Seeded& node) { return (*tree)[node.first].status == Status::pruned; };
+  const auto pruned = [tree](const Seeded& one) { return (*tree)[one.node].status == Status::pruned; };
   std::erase_if(*nodes, pruned);
   co_await value_nodes(evaluator, env, tree, *nodes, each);
   std::erase_if(*nodes, pruned);

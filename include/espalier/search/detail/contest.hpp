@@ -2,6 +2,7 @@
 
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/contest.hpp>
+#include <espalier/search/detail/children.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace espalier::detail {
 
 /// Children of one node and of one kind whose values are compared.
 struct Contest {
-  std::vector<std::pair<NodeId, Seed>> children{};
+  std::vector<Seeded> children{};
   AnyContestRule rule{};
 };
 
@@ -28,7 +29,7 @@ class ContestRollouts {
   ContestRollouts(const Tree& tree, Contest contest, std::uint32_t n)
       : rule_(std::move(contest.rule)), n_(n), children_(std::move(contest.children)) {
     std::stable_sort(children_.begin(), children_.end(), [&](const auto& a, const auto& b) {
-      return tree[a.first].prior > tree[b.first].prior;  // then by age, in which they stand
+      return tree[a.node].prior > tree[b.node].prior;  // then by age, in which they stand
     });
     tallies_.resize(children_.size(), Tally{0, 0, n});
     ends_.resize(children_.size());
@@ -60,9 +61,9 @@ class ContestRollouts {
   void enter(Tree& tree) {
     std::vector<std::size_t> order(children_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return children_[a].first < children_[b].first; });
+    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return children_[a].node < children_[b].node; });
     for (const std::size_t i : order) {
-      const NodeId child = children_[i].first;
+      const NodeId child = children_[i].node;
       if (tallies_[i].unread > 0) tree.annotate("unread_rollouts", child, tallies_[i].unread);
       if (tallies_[i].read > 0 || tallies_[i].left == 0) {
         Evaluation<State, double> evaluation(tallies_[i].sum);
@@ -92,7 +93,7 @@ class ContestRollouts {
 
   AnyContestRule rule_;
   std::uint32_t n_;
-  std::vector<std::pair<NodeId, Seed>> children_;  ///< in the order in which equal means rank
+  std::vector<Seeded> children_;  ///< in the order in which equal means rank
   std::vector<Tally> tallies_;
   std::vector<bool> out_;
   std::vector<Ends> ends_;

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <ranges>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace espalier::detail {
