@@ -51,19 +51,15 @@ struct Budget {
     other.kept = completions;
     return other;
   }
-  /// The same budget without a limit of time.
-  [[nodiscard]] Budget timeless() const {
-    Budget other = *this;
-    other.seconds = 0, other.clock = nullptr, other.timeout = nullptr;
-    return other;
-  }
   /// Starts a tree's search under this budget, and returns the clock's time.
   template <class Tree>
   [[nodiscard]] double start(Tree& tree) const {
     tree.ledger.refused = false;
     tree.ledger.calls_left = nullptr;
     if (!limited()) return 0;
-    tree.ledger.calls_left = [limits = timeless(), earlier = before(tree).costs](Ledger::Costs all) {
+    Budget limits = *this;
+    limits.clock = nullptr, limits.timeout = nullptr;  // a tree keeps none of them
+    tree.ledger.calls_left = [limits, earlier = before(tree).costs](Ledger::Costs all) {
       all += earlier;
       return limits.calls_left(all);
     };
@@ -108,9 +104,9 @@ struct Budget {
   template <class Tree>
   [[nodiscard]] bool spent(const Tree& tree, std::uint64_t steps_made, double began = 0,
                            std::uint64_t completions = 1) const {
-    if (steps_made >= steps || tree.ledger.refused) return true;
-    return calls_left(costs(tree)) < completions ||
-           (seconds > 0 && late(tree.seed, steps_made, now() - began + before(tree).seconds >= seconds));
+    if (steps_made >= steps || tree.ledger.refused || calls_left(costs(tree)) < completions) return true;
+    const bool late = seconds > 0 && now() - began + before(tree).seconds >= seconds;
+    return seconds > 0 && timeout ? timeout(tree.seed, steps_made, late) : late;
   }
 
  private:
@@ -118,9 +114,6 @@ struct Budget {
   [[nodiscard]] static Ledger::Spending before(const Tree& tree) {
     if constexpr (requires { tree.state(tree.root()).spent_before(); }) return tree.state(tree.root()).spent_before();
     else return {};
-  }
-  [[nodiscard]] bool late(Seed seed, std::uint64_t steps_made, bool over) const {
-    return timeout ? timeout(seed, steps_made, over) : over;
   }
 };
 
