@@ -2,11 +2,17 @@
 
 #include "errors.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
+#include <espalier/core/json_writer.hpp>
+#include <espalier/output/flat_json.hpp>
 #include <espalier/run/files.hpp>
 #include <espalier/run/run_record.hpp>
 #endif
 
 #include <pybind11/stl.h>
+
+#ifdef ESPALIER_HAS_SIMDJSON
+#include <simdjson.h>
+#endif
 
 #include <string>
 #include <vector>
@@ -25,6 +31,16 @@ void bind_shards(py::module_& m) {
         return run::detail::with_files([&] { return run::detail::EarlierRun::in(folder).changed; });
       },
       py::arg("folder"), "The outputs of a run that are not as it left them.");
+  m.def(
+      "write_json",
+      [](const std::string& file, const std::string& text) {
+        simdjson::dom::parser parser;
+        std::string written;
+        JsonWriter json(written);
+        output::detail::append_json(json, parser.parse(text));
+        run::detail::write_file(file, written + '\n');
+      },
+      py::arg("file"), py::arg("text"), "Writes JSON as a run writes it, whole or not at all.");
   m.def(
       "merge_record",
       [](const std::string& shard, const std::string& folder, const std::string& journal) {

@@ -118,7 +118,7 @@ def write_summary(shards: Sequence[Shard], new: Path) -> None:
     """Writes the summary of the run whose rows are in a folder."""
     parts = [read_object(shard.folder / "summary.json") for shard in shards]
     whole = whole_summary(parts, map(json.loads, rows_of(new / "answers.jsonl", MEMORY)))
-    write_text(new / "summary.json", json.dumps(whole, ensure_ascii=False, separators=(",", ":")) + "\n")
+    _core.write_json(str(new / "summary.json"), json.dumps(whole))
 
 
 def shared_journal(shards: Sequence[Shard]) -> str:

@@ -10,6 +10,8 @@ from typing import Any
 SCORES = ("em", "f1", "acc")
 LATE = ("thinking_tokens", "grammar_broken")
 """Counts of a purpose that only some summaries have. They stand last."""
+TOLD = ("first_unread", "notes")
+"""What is not added up, and stands only where there is something to tell."""
 LAST = ("first_unread", "pruned", "notes", "seconds")
 WARNING = "exploration changed none of "
 
@@ -24,16 +26,16 @@ def whole_summary(parts: Sequence[Mapping[str, Any]], answers: Iterable[Mapping[
         if row["em"] is not None:
             scored = True
             sums = {name: sums[name] + row[name] for name in SCORES}
-    whole = reduce(added, [{**part, "notes": {}, "first_unread": {}} for part in parts])
+    whole = reduce(added, [{name: value for name, value in part.items() if name not in TOLD} for part in parts])
     for name in SCORES:
-        whole[name] = plain(sums[name] / len(places)) if scored else None
+        whole[name] = sums[name] / len(places) if scored else None
     for counts in whole["by_purpose"].values():
         counts.update({name: counts.pop(name) for name in LATE if name in counts})
     whole["by_purpose"] = dict(sorted(whole["by_purpose"].items()))
-    whole["first_unread"] = first_unread(parts, places)
-    whole["notes"] = notes(parts, whole["choices"], whole["explored"])
+    told = (first_unread(parts, places), notes(parts, whole["choices"], whole["explored"]))
+    whole |= {name: found for name, found in zip(TOLD, told, strict=True) if found}
     order = [*(name for name in whole if name not in LAST), *LAST]
-    return {name: whole[name] for name in order if whole[name] or name not in ("first_unread", "notes")}
+    return {name: whole[name] for name in order if name in whole}
 
 
 def added(one: Any, other: Any) -> Any:
@@ -44,11 +46,6 @@ def added(one: Any, other: Any) -> Any:
     if isinstance(one, bool):
         return one or other
     return one + other if isinstance(one, int | float) and other is not None else one
-
-
-def plain(number: float) -> float:
-    """The number as the summary of one run writes it: a whole one without a fraction."""
-    return int(number) if number.is_integer() else number
 
 
 def first_unread(parts: Sequence[Mapping[str, Any]], places: Mapping[str, int]) -> dict[str, Any]:
