@@ -174,9 +174,9 @@ def test_vectors_of_an_index_are_searched_by_the_encoder_that_made_them(files: P
             assert (process.communicate(timeout=60), process.returncode) == (("", ""), 0)
         for other in (encoded(url, "digits"), encoded(url, profile="bge")):
             search = ["index", "search", "--index", folder, "--retriever", "dense", *other]
-            assert '"letters" with profile "e5"' in refused(2, *search, "x")
+            assert '"letters" with the profile "e5"' in refused(2, *search, "x")
             run = ["answer", *with_index(files, folder), "--retriever", "hybrid", *other]
-            assert '"letters" with profile "e5"' in refused(2, *run, "--out", tmp_path / "out", "--overwrite")
+            assert '"letters" with the profile "e5"' in refused(2, *run, "--out", tmp_path / "out", "--overwrite")
         answers = []
         for kind in ("bm25", "hybrid"):
             out = tmp_path / kind
