@@ -86,6 +86,38 @@ const std::vector<std::string> both = {"question", "history"};
 
 }  // namespace
 
+TEST_CASE("a loop of search and answer in line marks: a thought of several sentences stays on its line") {
+  check_all({"decouple",
+             {{"step", both, {"search", "answer"}}},
+             {{"thought", "Thought:", "\n"},
+              {"search", "Search(", ")"},
+              {"information", "Observation:", "\n"},
+              {"answer", "Finish(", ")"}}},
+            [](const Ask& ask) { return search_loop(ask); });
+}
+
+TEST_CASE("follow-up questions, searches, conclusions and the answer, all in one purpose") {
+  const std::vector<Protocol::Tag> marks = {{"question", "Follow up:", "\n"},
+                                            {"sub_question", "Follow up:", "\n"},
+                                            {"search", "Let's search:", "\n"},
+                                            {"information", "Context:", "\n"},
+                                            {"sub_answer", "Intermediate answer:", "\n"},
+                                            {"answer", "So the final answer is:", "\n"}};
+  check_all({"one", {{"step", both, {"question", "search", "sub_answer", "answer"}}}, marks}, [](const Ask& ask) {
+    rag::Transcript history;
+    for (int turn = 0; turn < 16; ++turn) {
+      const auto reply = ask.with("step", history);
+      if (reply.tag == "answer") return reply.content;
+      if (!reply.thought.empty()) history = said(history, SegmentKind::thought, reply.thought);
+      if (reply.tag == "question") history = said(history, SegmentKind::sub_question, reply.content);
+      if (reply.tag == "search")
+        history = shown(said(history, SegmentKind::query, reply.content), ask.find(reply.content));
+      if (reply.tag == "sub_answer") history = said(history, SegmentKind::sub_answer, reply.content);
+    }
+    return std::string("no answer");
+  });
+}
+
 TEST_CASE(
     "loops that conclude from what was found, in the same purpose or in one of its own, documents hidden or not") {
   const auto prorag = [](std::vector<std::string> hidden) {

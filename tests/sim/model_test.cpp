@@ -143,13 +143,13 @@ rag::Example other() {
           2,
           "2hop"};
 }
-rag::Example elder() {  // a comparison of two chains
+rag::Example elder() {  // a comparison of two chains, subjects written out as triples are
   return {{"w1", "Which film has the director who died first, Bawarchi or Manhattan Romance?"},
           {"Manhattan Romance"},
           {{"Bawarchi >> director", "Hrishikesh Mukherjee", "Bawarchi", ""},
            {"Manhattan Romance >> director", "Tom O'Brien", "Manhattan Romance", ""},
-           {"#1 >> date of death", "27 August 2006", "Hrishikesh Mukherjee", ""},
-           {"#2 >> date of death", "June 8, 1947", "Tom O'Brien (actor, born 1890)", ""}},
+           {"Hrishikesh Mukherjee >> date of death", "27 August 2006", "Hrishikesh Mukherjee", ""},
+           {"Tom O'Brien (actor, born 1890) >> date of death", "June 8, 1947", "Tom O'Brien (actor, born 1890)", ""}},
           {},
           4,
           "bridge_comparison"};
@@ -257,7 +257,7 @@ TEST_CASE("a fact of another chain answers a question about a wrong entity") {
   CHECK(answer_in(page.ask(model)) == "Catherine Shepherd");
 }
 
-TEST_CASE("a comparison is answered when all its steps are known") {
+TEST_CASE("a comparison is answered when all its steps are known, whether chains are linked by marks or by names") {
   const std::vector<rag::Example> examples = {elder(), major()};
   const Model model(examples, reader_only);
   Page page{"termination", elder().question.text};
@@ -272,11 +272,24 @@ TEST_CASE("a comparison is answered when all its steps are known") {
   CHECK(question_in(page.ask(model)) == "What is the director of Bawarchi?");
 }
 
-TEST_CASE("an example without a chain is one step") {
-  const rag::Example one{{"p1", "What is Shirley Palmer's occupation?"}, {"actor", "actress"}, {}, {}, 1, ""};
-  const Model model(std::vector{one}, reader_only);
-  Page page{"termination", one.question.text, {{"document", "Shirley Palmer (actress)\nAn American film actress."}}};
-  CHECK(answer_in(page.ask(model)) == "actress");
+TEST_CASE("an example without a chain is one step over its supporting passages") {
+  const rag::Example both{{"h1", "Are Ranger Rick and Tennis both sports magazines?"},
+                          {"no"},
+                          {},
+                          {"Ranger Rick", "Tennis (magazine)"},
+                          2,
+                          ""};
+  const rag::Example one{
+      {"p1", "What is Shirley Palmer's occupation?"}, {"actor", "actress"}, {}, {"Shirley Palmer (actress)"}, 1, ""};
+  const Model model(std::vector{both, one}, reader_only);
+  Page page{
+      "termination", both.question.text, {{"document", "Ranger Rick\nA magazine for children, not about sports; no."}}};
+  CHECK(answer_in(page.ask(model)).empty());
+  page.history.emplace_back("document", "Tennis (magazine)\nA magazine on tennis.");
+  CHECK(answer_in(page.ask(model)) == "no");
+  CHECK(answer_in(Page{
+            "termination", one.question.text, {{"document", "Shirley Palmer (actress)\nAn American film actress."}}}
+                      .ask(model)) == "actress");
 }
 
 TEST_CASE("an unknown question gets itself as sub-question and query, and no knowledge") {

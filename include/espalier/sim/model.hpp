@@ -4,9 +4,9 @@
 #include <espalier/core/prompt.hpp>
 #include <espalier/rag/question.hpp>
 #include <espalier/sim/detail/agent.hpp>
-#include <espalier/sim/detail/finder.hpp>
 #include <espalier/sim/detail/judge.hpp>
 #include <espalier/sim/detail/knowledge.hpp>
+#include <espalier/sim/detail/reader.hpp>
 #include <espalier/sim/detail/request.hpp>
 #include <espalier/sim/detail/words.hpp>
 #include <espalier/sim/skills.hpp>

@@ -28,7 +28,7 @@ class Agent {
     const bool in_work = r_.view.query || r_.view.in_work;
     if (!searches && !asks && (r_.wants("thought") || (concludes && (answers || (r_.chain && !in_work)))))
       return sentence();
-    if (concludes || (searches && answers)) return step();
+    if (concludes || (searches && (answers || asks))) return step();
     if (answers && asks) return terminate();
     return answers ? answer() : asks ? question() : search();
   }
@@ -42,7 +42,11 @@ class Agent {
       thought.pop_back();
       return r_.tagged("reasoning", thought) + "\n" + r_.tagged(role, text);
     };
-    if (!r_.chain) return stranger();
+    if (!r_.chain) {
+      const bool fresh = r_.view.sub_questions.empty();
+      thought = (fresh ? need(r_.question) : conclusion("unknown")) + '\n';
+      return fresh ? ending("question", std::string(r_.question)) : ending("answer", "unknown");
+    }
     Reader reader = finder_.reader(*r_.chain);
     reader.look(false);
     for (std::size_t k = 0; k < reader.steps(); ++k) thought += news(reader, k);
@@ -66,7 +70,7 @@ class Agent {
 
   /// The first sub-question, or the one that follows a history.
   std::string question() {
-    if (!r_.chain) return stranger();
+    if (!r_.chain) return r_.tagged("question", std::string(r_.question));
     Reader reader = finder_.reader(*r_.chain);
     if (r_.view.has_history) reader.look(false);
     return r_.tagged("question", next_question(reader).second);
@@ -87,10 +91,10 @@ class Agent {
   }
 
   /// The next step on the way to the answer. Where a protocol has conclusions, first what is open is settled, from its
-  /// documents, from memory, or by a search. Then comes the next query, and at the end the answer.
+  /// documents, from memory, or by a search. Then comes the next question or query, and at the end the answer.
   std::string step() {
     const auto in_work = r_.view.query ? r_.view.query : r_.view.in_work;
-    if (r_.wants("sub_answer") && (in_work || (!r_.chain && !r_.wants("search")))) {
+    if (r_.wants("sub_answer") && (in_work || !(r_.chain || r_.wants("search") || r_.wants("question")))) {
       const Finding found = finder_.settle(in_work.value_or(r_.question));
       if (!found.value && !r_.view.consulted && r_.wants("search"))
         return r_.reply(need(*in_work) + '\n', "search", query_for(*in_work));
@@ -109,14 +113,20 @@ class Agent {
       return r_.reply(told(thought, need(r_.chain->question)), "sub_answer", conclusion(final_answer(reader)));
     const std::string next = open ? wanted(reader, *open) : r_.chain->question;
     thought = told(std::move(thought), need(next));
-    const bool pending = r_.wants("sub_answer") && r_.view.in_work && !r_.view.consulted;
+    const bool pending = has_questions() && r_.view.in_work && !r_.view.consulted;
+    if (r_.wants("question") && !pending) return r_.reply(thought, "question", ask(next, r_.draws));
     return r_.reply(thought, "search", query_for(pending ? *r_.view.in_work : std::string_view(next)));
   }
 
   /// One sentence of a chain of thought: what is newly settled, or what must be known next. At the end the answer.
   std::string sentence() {
-    if (!r_.chain) return stranger();
     const bool plan = r_.wants("thought");  // a plan states everything new
+    const std::string_view role = plan ? "thought" : "sub_answer";
+    if (!r_.chain) {
+      sure_ = false;
+      const bool stop = r_.wants("answer") && !r_.view.thoughts.empty();
+      return stop ? r_.tagged("answer", "unknown") : r_.tagged(role, need(r_.question));
+    }
     std::string said;
     Reader reader = finder_.reader(*r_.chain);
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
@@ -124,7 +134,7 @@ class Agent {
         const std::string missing = need(reader.question(k));
         if (r_.view.mentions(missing) < 2 && !r_.draws.happens("hallucinate", r_.skills.hallucinate, k)) {
           sure_ = false;
-          return r_.tagged(plan ? "thought" : "sub_answer", said + missing);
+          return r_.tagged(role, said + missing);
         }
         reader.invent(k);
         sure_ = false;
@@ -136,7 +146,7 @@ class Agent {
       }
     }
     if (r_.wants("answer")) return r_.reply(plan ? said : std::string(), "answer", final_answer(reader));
-    return r_.tagged(plan ? "thought" : "sub_answer", conclusion(final_answer(reader)));
+    return r_.tagged(role, conclusion(final_answer(reader)));
   }
 
   /// A thought. If there is none, `content` is said instead.
@@ -146,14 +156,16 @@ class Agent {
   [[nodiscard]] std::string conclusion(const std::string& answer) const {
     return statement(r_.chain ? std::string_view(r_.chain->question) : r_.question) + answer + ".";
   }
+  /// True if the history may hold questions in work. A rollout without conclusions has none.
+  [[nodiscard]] bool has_questions() const { return r_.wants("sub_answer") || r_.wants("question"); }
   /// Settles step after step and states what is new. Returns the first step that needs a search, or nothing if all are
-  /// settled.
+  /// settled. It does not invent a value at once where it can ask.
   std::optional<std::size_t> walk(Reader& reader, std::string& thought) {
     for (std::size_t k = 0; k < reader.steps() && !reader.answer(); ++k) {
       if (!reader.see(k) && !reader.recall(k)) {
-        const std::size_t tries =
-            r_.wants("sub_answer") ? std::max(reader.searches(k), reader.asked(k)) : reader.searches(k);
-        if (tries < 2 && !r_.draws.happens("hallucinate", r_.skills.hallucinate, k)) return k;
+        const std::size_t tries = std::max(reader.searches(k), has_questions() ? reader.asked(k) : 0);
+        const double made_up = r_.wants("question") ? 0 : r_.skills.hallucinate;
+        if (tries < 2 && !r_.draws.happens("hallucinate", made_up, k)) return k;
         reader.invent(k);
         sure_ = false;
       }
@@ -170,12 +182,13 @@ class Agent {
     sure_ = false;
     return reader.guess();
   }
-  /// The reply to a question that the model does not know: the question again, to be looked up once, then "unknown".
+  /// The reply to a question that the model does not know: the question again until documents came, then "unknown".
   std::string stranger() {
     sure_ = false;
-    const bool fresh = r_.view.documents.empty() && r_.view.sub_questions.empty() && r_.view.thoughts.empty();
-    for (const char* role : {"search", "question"})
-      if (fresh && r_.wants(role)) return r_.reply(need(r_.question) + '\n', role, std::string(r_.question));
+    const bool unread = r_.view.documents.empty();
+    const bool asks = unread && r_.view.sub_questions.empty() && r_.wants("question");
+    if (asks || (unread && r_.wants("search")))
+      return r_.reply(need(r_.question) + '\n', asks ? "question" : "search", std::string(r_.question));
     return r_.reply(conclusion("unknown") + '\n', r_.wants("answer") ? "answer" : "sub_answer", "unknown");
   }
   /// A step that can be asked and is not yet known, bare and as a sentence. If the skill fails: the whole question

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <espalier/core/hash.hpp>
+#include <espalier/rag/question.hpp>
 #include <espalier/sim/detail/words.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,11 +20,11 @@ struct Fact {
   std::vector<Word> question;              ///< its content words
   std::vector<std::string> answers;        ///< the first is the main one
   std::vector<std::vector<Word>> written;  ///< the answers as words
-  std::vector<Word> title;                 ///< of the passage that settles it, may be empty
+  std::vector<std::vector<Word>> titles;   ///< all of these passages are needed
   std::vector<Word> subject;               ///< the name that the question is about, may be empty
   std::uint64_t identity = 0;              ///< hash of question and answer
   std::uint64_t relation = 0;              ///< relation_key of the question
-  bool verdict = false;                    ///< yes or no, which no passage says
+  bool verdict = false;                    ///< yes or no, concluded and not written in a passage
 
   [[nodiscard]] bool answered_by(std::string_view text) const {
     return std::find(written.begin(), written.end(), words(text)) != written.end();
@@ -96,6 +98,27 @@ inline std::vector<Word> name_in(std::string_view question) {
     if (named > best.size()) best.assign(run.begin(), run.begin() + static_cast<std::ptrdiff_t>(named));
   });
   return best;
+}
+
+/// In a triple form, a subject that the question does not name refers to an earlier answer with the same or mostly the
+/// same words. Returns the wording with a placeholder for that answer, or unchanged if there is none.
+inline std::string linked(const std::string& wording, std::span<const Word> question,
+                          std::span<const rag::ChainStep> earlier) {
+  const std::size_t mark = wording.find(" >> ");
+  const auto subject = words(std::string_view(wording).substr(0, mark));
+  if (mark == std::string::npos || wording.find('#') < mark || contains(question, subject)) return wording;
+  std::string link = wording.substr(0, mark);
+  std::size_t most = 0;
+  for (std::size_t k = 0; k < earlier.size(); ++k) {
+    const auto answer = words(earlier[k].answer);
+    const auto shared = static_cast<std::size_t>(
+        std::count_if(answer.begin(), answer.end(), [&](const Word& w) { return contains(subject, {&w, 1}); }));
+    const std::size_t score = answer == subject ? SIZE_MAX : shared * 2 >= answer.size() ? shared : 0;
+    if (score <= most) continue;
+    most = score;
+    link = '#' + std::to_string(k + 1);
+  }
+  return link + wording.substr(mark);
 }
 
 }  // namespace espalier::sim::detail

@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace espalier::sim::detail {
 
@@ -36,16 +35,16 @@ inline std::string news(const Reader& reader, std::size_t k) {
 /// Looks for the answer to one question: in what the prompt shows, in memory, and sometimes by inventing it.
 class Finder {
  public:
-  explicit Finder(const Request& request) : request_(request) {}
+  explicit Finder(const Request& request) : r_(request) {}
 
-  [[nodiscard]] Reader reader(const Chain& chain) const { return {request_, chain, request_.skills.recall}; }
+  [[nodiscard]] Reader reader(const Chain& chain) const { return {r_, chain, r_.skills.recall}; }
 
   /// The best final answer: to the whole question, or to a sub-question from memory. Of attempts that are shown with
   /// their histories it is the most frequent answer.
   [[nodiscard]] Finding recollect() const {
-    if (request_.view.has_history)
+    if (r_.view.has_history)
       if (auto value = favourite()) return {.value = std::move(value)};
-    if (const Chain* chain = request_.chain) {
+    if (const Chain* chain = r_.chain) {
       Reader reader = this->reader(*chain);
       reader.look(true);
       Finding found;
@@ -53,33 +52,33 @@ class Finder {
       found.value = reader.answer();
       if (!found.value) found.value = favourite();
       if (found.value) return found;
-      if (!request_.view.has_history) return imagine(reader.guess());
+      if (!r_.view.has_history) return imagine(reader.guess());
       found.value = reader.guess();
       found.sure = false;
       return found;
     }
     if (auto value = favourite()) return {.value = std::move(value)};
-    return from_fact(request_.knowledge.find(content(request_.question)), request_.question);
+    return from_fact(r_.knowledge.find(content(r_.question)), r_.question);
   }
 
   /// What can be said about an open question: a step of the chain, the whole question, or any known fact. If it is none
   /// of these, or has no answer yet, the first new fact.
   [[nodiscard]] Finding settle(std::string_view asked) const {
-    const Chain* chain = request_.chain;
-    if (!chain) chain = request_.knowledge.chain(asked);
-    if (!chain) return from_fact(request_.knowledge.find_for(asked), asked);
+    const Chain* chain = r_.chain;
+    if (!chain) chain = r_.knowledge.chain(asked);
+    if (!chain) return from_fact(r_.knowledge.find_for(asked), asked);
     Reader reader = this->reader(*chain);
     reader.look(true);
     const std::size_t step = reader.step_of(asked);
     if (step < reader.steps() && reader.ready(step)) {
       Finding found{.asked = reader.question(step)};
       found.sure = reader.value(step).has_value();
-      if (!found.sure && request_.draws.happens("hallucinate", request_.skills.hallucinate, step)) reader.invent(step);
+      if (!found.sure && r_.draws.happens("hallucinate", r_.skills.hallucinate, step)) reader.invent(step);
       if (const auto& belief = reader.value(step)) found.value = belief->text;
       return found;
     }
     if (step == reader.steps() && content(asked) != chain->content)
-      if (const Fact* fact = request_.knowledge.find_for(asked)) return from_fact(fact, asked);
+      if (const Fact* fact = r_.knowledge.find_for(asked)) return from_fact(fact, asked);
     if (auto answer = reader.answer()) return {.asked = chain->question, .value = std::move(answer)};
     for (std::size_t k = 0; k < reader.steps(); ++k)
       if (const auto& belief = reader.value(k); belief && !belief->said)
@@ -90,7 +89,7 @@ class Finder {
  private:
   /// The most frequent candidate, the first of equals.
   [[nodiscard]] std::optional<std::string> favourite() const {
-    const auto& candidates = request_.view.candidates;
+    const auto& candidates = r_.view.candidates;
     std::optional<std::string> best;
     std::ptrdiff_t most = 0;
     for (std::string_view candidate : candidates) {
@@ -105,37 +104,36 @@ class Finder {
     return best;
   }
   [[nodiscard]] Finding from_fact(const Fact* fact, std::string_view asked) const {
-    const Draws& draws = request_.draws;
+    const Draws& draws = r_.draws;
     if (!fact) {
       const auto key = content(asked);
       const bool number = std::binary_search(key.begin(), key.end(), word_of("when")) ||
                           std::binary_search(key.begin(), key.end(), word_of("how"));
-      return imagine(request_.knowledge.wrong(relation_key(asked), number ? "1900" : "Name", draws.pick("invent"),
-                                              [](const std::string&) { return false; }),
+      return imagine(r_.knowledge.wrong(relation_key(asked), number ? "1900" : "Name", draws.pick("invent"),
+                                        [](const std::string&) { return false; }),
                      asked);
     }
     Finding found{.asked = fact->wording};
-    const std::string* read = shown(*fact, request_.view);
-    const bool reads = read && draws.succeeds("read", request_.skills.read, fact->identity);
-    if (reads || recalls(request_.skills.seed, request_.skills.recall, *fact)) {
+    const std::string* read = shown(*fact, r_.view);
+    const bool reads = read && draws.succeeds("read", r_.skills.read, fact->identity);
+    if (reads || recalls(r_.skills.seed, r_.skills.recall, *fact)) {
       found.value = reads ? *read : fact->answers.front();
       found.thought = found.sentence() + '\n';
       return found;
     }
     const std::uint64_t draw = draws.pick("invent");
-    return imagine(fact->verdict
-                       ? std::string(draw % 2 ? "yes" : "no")
-                       : request_.knowledge.wrong(fact->relation, fact->answers.front(), draw,
-                                                  [&](const std::string& text) { return fact->answered_by(text); }),
+    return imagine(fact->verdict ? std::string(draw % 2 ? "yes" : "no")
+                                 : r_.knowledge.wrong(fact->relation, fact->answers.front(), draw,
+                                                      [&](const std::string& text) { return fact->answered_by(text); }),
                    fact->wording);
   }
   [[nodiscard]] Finding imagine(std::string guess, std::string_view asked = {}) const {
     Finding found{.asked = std::string(asked), .sure = false};
-    if (request_.draws.happens("hallucinate", request_.skills.hallucinate)) found.value = std::move(guess);
+    if (r_.draws.happens("hallucinate", r_.skills.hallucinate)) found.value = std::move(guess);
     return found;
   }
 
-  const Request& request_;
+  const Request& r_;
 };
 
 }  // namespace espalier::sim::detail

@@ -94,18 +94,24 @@ class Knowledge {
     chain.gold = example.gold;
     std::vector<rag::ChainStep> steps = example.chain;
     if (steps.empty()) steps.push_back({example.question.text, example.gold.front(), {}, {}});
+    const auto question = words(chain.question);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       Step step;
-      step.wording = steps[i].question;
+      step.wording = linked(steps[i].question, question, std::span(steps).first(i));
       each_part(step.wording, i, [](std::string_view) {}, [&](std::size_t k) { step.needs.push_back(k); });
       const std::string filled = substitute(step.wording, i, [&](std::size_t k) { return steps[k].answer; });
       step.fact = add_fact(filled, steps[i].answer);
       Fact& fact = facts_[step.fact];
-      if (fact.title.empty()) fact.title = words(steps[i].support_title);
+      if (fact.titles.empty() && !steps[i].support_title.empty()) fact.titles.push_back(words(steps[i].support_title));
       if (!step.needs.empty()) fact.subject = words(steps[step.needs.front()].answer);
       chain.steps.push_back(std::move(step));
     }
-    conclude(chain, facts_[chain.steps.back().fact], steps);
+    Fact& last = facts_[chain.steps.back().fact];
+    if (example.chain.empty() && last.titles.empty())
+      for (const std::string& title : example.supporting_titles)
+        if (auto w = words(title); std::find(last.titles.begin(), last.titles.end(), w) == last.titles.end())
+          last.titles.push_back(std::move(w));
+    conclude(chain, last, steps);
     if (by_question_.emplace(sequence_key(chain.question), chains_.size()).second) chains_.push_back(std::move(chain));
   }
 

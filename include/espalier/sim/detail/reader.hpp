@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,13 +29,22 @@ inline bool asks_for(std::vector<Word> text, std::vector<Word> question) {
   return same_question(text, question);
 }
 
-/// The answer to a fact as a document from number `first` on shows it, or null.
+/// The answer to a fact as the documents from number `first` on show it, or null. A fact of several passages needs all
+/// of them. A yes or no follows from its passages and stands in none.
 inline const std::string* shown(const Fact& fact, const View& view, std::size_t first = 0) {
-  if (fact.verdict) return nullptr;
-  for (std::size_t d = first; d < view.documents.size(); ++d) {
-    if (!contains(view.documents[d], fact.title, 4) && !contains(view.documents[d], fact.subject)) continue;
+  const auto documents = std::span(view.documents).subspan(first);
+  const auto& titles = fact.titles;
+  const auto titled = [](const auto& document, const auto& title) { return contains(document, title, 4); };
+  const bool complete = std::all_of(titles.begin(), titles.end(), [&](const auto& title) {
+    return std::any_of(documents.begin(), documents.end(), [&](const auto& d) { return titled(d, title); });
+  });
+  if (fact.verdict) return complete && !titles.empty() ? &fact.answers.front() : nullptr;
+  if (!complete && titles.size() > 1) return nullptr;
+  for (const auto& d : documents) {
+    const bool about = std::any_of(titles.begin(), titles.end(), [&](const auto& title) { return titled(d, title); });
+    if (!about && !contains(d, fact.subject)) continue;
     for (std::size_t a = 0; a < fact.answers.size(); ++a)
-      if (contains(view.documents[d], fact.written[a])) return &fact.answers[a];
+      if (contains(d, fact.written[a])) return &fact.answers[a];
   }
   return nullptr;
 }

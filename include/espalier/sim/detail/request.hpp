@@ -13,6 +13,9 @@
 
 namespace espalier::sim::detail {
 
+/// Separates the sentences of a thought that must stay on one line.
+inline constexpr std::string_view then = " Then: ";
+
 /// What a prompt shows, as words: slots and segments, by the names of their spans. A name that both
 /// have, such as query, means a segment if it stands in the history. Views into the prompt.
 class View {
@@ -94,7 +97,7 @@ class View {
     const std::size_t at = text.find(opening);
     if (at == std::string_view::npos) return std::nullopt;
     const std::string_view value = text.substr(at + opening.size());
-    return ended(value.substr(0, std::min({value.find('\n'), value.find("&lt;"), value.find('<')})));
+    return ended(value.substr(0, std::min({value.find('\n'), value.find(then), value.find("&lt;"), value.find('<')})));
   }
 
   /// The value that an answer gives: the text after `opening`, the text after another question, or all of it.
@@ -161,11 +164,16 @@ class Request {
     const bool line = tag->close == "\n" && !tag->open.ends_with(' ');
     return tag->open + (line ? " " : "") + text + tag->close;
   }
-  /// A thought, in its marks if the protocol has them, and the reply that follows from it.
-  [[nodiscard]] std::string reply(const std::string& thought, std::string_view role, const std::string& text) const {
+  /// A thought, in its marks if the protocol has them, and the reply that follows from it. The thought is on one line
+  /// if its marks end with the line.
+  [[nodiscard]] std::string reply(std::string thought, std::string_view role, const std::string& text) const {
     if (whole(role)) return text;
-    const bool marked = protocol->tag("thought") && !whole("thought");
-    return (marked ? tagged("thought", thought) + "\n" : thought) + tagged(role, text);
+    const Protocol::Tag* tag = protocol->tag("thought");
+    if (!tag || whole("thought")) return thought + tagged(role, text);
+    if (tag->close != "\n") return tagged("thought", thought) + "\n" + tagged(role, text);
+    while (thought.ends_with('\n')) thought.pop_back();
+    for (std::size_t at = 0; (at = thought.find('\n', at)) != std::string::npos;) thought.replace(at, 1, then);
+    return tagged("thought", thought) + tagged(role, text);
   }
 
   const Knowledge& knowledge;

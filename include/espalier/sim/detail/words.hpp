@@ -157,14 +157,16 @@ struct Asked {
 /// The step question as a sentence. Every wording has the same content words.
 inline std::string ask(std::string_view step, const Draws& draws) {
   const Asked asked(step);
-  const std::string question(asked.whole), subject(asked.subject), relation(asked.relation), noun = asked.noun();
-  const std::array<std::string, 5> whole = {question + "?", "Tell me: " + question + "?",
-                                            "I need to know: " + question + "?",
-                                            "Please answer this: " + question + "?", question + ", please?"};
-  const std::array<std::string, 5> split = {
-      "What is the " + noun + "?", "Tell me the " + noun + ".", subject + ": what is its " + relation + "?",
-      "What is " + subject + "'s " + relation + "?", "I need to know the " + noun + "."};
-  return (relation.empty() ? whole : split)[draws.wording("ask", 5)];
+  const std::size_t wording = draws.wording("ask", 5);
+  if (asked.relation.empty()) {
+    const std::string question(asked.whole);
+    return std::array{question + "?", "Tell me: " + question + "?", "I need to know: " + question + "?",
+                      "Please answer this: " + question + "?", question + ", please?"}[wording];
+  }
+  const std::string subject(asked.subject), relation(asked.relation), noun = asked.noun();
+  return std::array{"What is the " + noun + "?", "Tell me the " + noun + ".",
+                    subject + ": what is its " + relation + "?", "What is " + subject + "'s " + relation + "?",
+                    "I need to know the " + noun + "."}[wording];
 }
 
 /// The beginning of the sentence that states the answer to a step question. The value and a full stop end the line.
