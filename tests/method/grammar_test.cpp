@@ -7,7 +7,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 

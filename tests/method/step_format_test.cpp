@@ -11,7 +11,10 @@ using rag::SegmentKind;
 
 namespace {
 
-const Protocol& protocol() { return *method::detail::prorag_protocol(); }
+const Protocol& protocol() {
+  static const rag::PromptSet prompts = method::prorag_prompts();
+  return *prompts.protocol();
+}
 rag::Segment words(SegmentKind kind) { return {kind, rag::ModelText("w")}; }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <string>
 
 namespace step_rows_test {
@@ -66,7 +65,7 @@ TEST_CASE("control marks weigh more in the loss (Eq. 1), in code points") {
   const auto spans = [](std::string_view text, double lambda = 0) {
     std::string out;
     std::size_t end = 0;
-    for (const auto& s : method::detail::token_weights(text, *method::detail::prorag_protocol(), lambda)) {
+    for (const auto& s : method::detail::token_weights(text, *prompts.protocol(), lambda)) {
       CHECK(s.begin == end);
       end = s.end;
       out += std::to_string(s.begin) + '-' + std::to_string(s.end) + '*' + std::to_string(static_cast<int>(s.weight)) +

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -94,11 +93,11 @@ class Method {
   template <class = void>
   Task<rag::Tree> annotate(rag::Tree tree, std::vector<std::string> with) {
     for (const std::string& name : with) {
-      const std::optional<EncoderPort>& encoder = ports_->encoder;
-      if (name == "embedding" && !encoder) bad_option("with", name, "another annotation where there is no encoder");
+      if (name == "embedding" && (!ports_ || !ports_->encoder))
+        bad_option("with", name, "another annotation where there is no encoder");
       tree.ledger -= tree.annotation_costs[name];
       Ledger others = std::exchange(tree.ledger, Ledger());
-      if (name == "embedding") co_await detail::annotate_agreement(*encoder, &tree);
+      if (name == "embedding") co_await detail::annotate_agreement(*ports_->encoder, &tree);
       else co_await annotate_with(name, &tree);
       others += tree.ledger;
       tree.annotation_costs[name] = std::exchange(tree.ledger, std::move(others));
@@ -196,7 +195,7 @@ class Method {
   }
   /// The user's own reward, or the one chosen by name.
   [[nodiscard]] rag::AnyReward reward(rag::Profile profile = rag::Profile::common) const {
-    if (ports_->reward) return *ports_->reward;
+    if (ports_ && ports_->reward) return *ports_->reward;
     if (reward_ == Reward::em) return rag::ExactMatch(profile);
     if (reward_ == Reward::acc) return rag::Accuracy(profile);
     if (reward_ == Reward::agreement) return rag::Agreement();

@@ -2,14 +2,12 @@
 
 #include <espalier/method/airrag/detail/choice.hpp>
 #include <espalier/method/airrag/detail/evaluation.hpp>
+#include <espalier/search/mcts.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 /// AirRAG (arXiv 2501.10053): Monte-Carlo tree search over five reasoning actions, then a choice among all answers that
 /// were reached.

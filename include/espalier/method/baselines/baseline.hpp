@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,16 +19,16 @@ using Demonstrate = std::string (*)(const method::detail::Demonstration&);
 
 /// Follow-up questions with their answers, as in Self-Ask.
 inline std::string as_follow_ups(const method::detail::Demonstration& shown) {
-  std::string text = "Question: " + std::string(shown.question) + '\n';
+  std::string text = "Question: " + shown.question + '\n';
   for (const auto& step : shown.steps)
-    text += "Follow up: " + std::string(step.question) + "\nIntermediate answer: " + std::string(step.finding) + '\n';
-  return text + "So the final answer is: " + std::string(shown.answer) + '\n';
+    text += "Follow up: " + step.question + "\nIntermediate answer: " + step.finding + '\n';
+  return text + "So the final answer is: " + shown.answer + '\n';
 }
 /// A chain of thought, as in IRCoT.
 inline std::string as_sentences(const method::detail::Demonstration& shown) {
-  std::string text = "Question: " + std::string(shown.question) + '\n';
-  for (const auto& step : shown.steps) text += std::string(step.finding) + '\n';
-  return text + "So the answer is: " + std::string(shown.answer) + '\n';
+  std::string text = "Question: " + shown.question + '\n';
+  for (const auto& step : shown.steps) text += step.finding + '\n';
+  return text + "So the answer is: " + shown.answer + '\n';
 }
 
 /// All demonstrations in this form, for every purpose that answers. Without a form there are none.
@@ -81,7 +80,7 @@ inline rag::PromptSet prompt_set(Protocol marks, const Prompts& prompts) {
     marks.purposes.push_back(purpose);
     texts[purpose.name] = text;
   }
-  return {std::make_shared<const Protocol>(std::move(marks)), std::move(texts)};
+  return {std::move(marks), std::move(texts)};
 }
 
 /// Shared pieces of the baselines' prompts.

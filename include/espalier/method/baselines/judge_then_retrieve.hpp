@@ -105,7 +105,7 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
     Path::Slots slots = path->showing(one, Path::with("step", answer->reply->content));
     const std::optional<rag::Reply> critique = co_await path->consult("critique", std::move(slots));
     if (!critique) continue;
-    const std::vector<double> s = *rag::detail::read_scores(critique->content, {0, 1, 3});
+    const std::vector<double>& s = critique->scores;
     const double logprob = answer->logprob && answer->tokens > 0 ? *answer->logprob / answer->tokens : std::nan("");
     const double score = self_rag_score(logprob, s[0], s[1], s[2]);
     if (best && score <= highest) continue;

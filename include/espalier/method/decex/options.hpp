@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/method/option_table.hpp>
-#include <espalier/rag/environment.hpp>
 #include <espalier/rag/refusals.hpp>
 #include <espalier/search/budget.hpp>
 

@@ -71,10 +71,10 @@ class DecExRagEnvironment {
     auto slots = loop_.slots(s.view());
     if (kind == force) return loop_.draw("forced_answer", std::move(slots), n, context, SegmentKind::answer, true);
     if (kind == decide) return loop_.draw(decision(), std::move(slots), n, context);
-    const bool first = !own_steps_ && s.iterations() == 0;
-    if (first || (!own_steps_ && pruned_ && context.first == 0))
-      return loop_.draw(first ? "sub_question" : "next_question", std::move(slots), n, context,
-                        SegmentKind::sub_question);
+    if (own_steps_) return more(kind, std::move(slots), n, context);
+    if (s.iterations() == 0) return loop_.draw("sub_question", std::move(slots), n, context, SegmentKind::sub_question);
+    if (pruned_ && context.first == 0)
+      return loop_.draw("next_question", std::move(slots), n, context, SegmentKind::sub_question);
     return more(kind, std::move(slots), n, context);
   }
 

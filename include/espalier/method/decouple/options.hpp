@@ -5,7 +5,6 @@
 #include <espalier/search/budget.hpp>
 
 #include <cstdint>
-#include <utility>
 
 namespace espalier::method {
 

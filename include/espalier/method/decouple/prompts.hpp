@@ -3,7 +3,6 @@
 #include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/rag/prompt_set.hpp>
 
-#include <string>
 #include <utility>
 
 namespace espalier::method {

@@ -6,8 +6,7 @@
 
 #include <string>
 
-/// Training rows for the prompts of a search, derived from its tree: each prompt as the search showed it, and the reply
-/// that was read there.
+/// Parts of training rows: the slots and the text of a prompt as a search showed it, and a step as the reply to it.
 namespace espalier::method::detail {
 
 using Slots = rag::PromptSet::Slots;

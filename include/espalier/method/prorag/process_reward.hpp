@@ -5,8 +5,6 @@
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/rag/sampler.hpp>
 
-#include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +27,7 @@ class ProcessReward {
     const auto samples = co_await sampler_.draw("process_reward", slots(state), 1, context);
     Result result(0);
     result.known = samples.front().reply.has_value();
-    if (result.known) result.value = score(samples.front());
+    if (result.known) result.value = samples.front().reply->scores.front();
     co_return result;
   }
   /// This object must outlive the task.
@@ -49,15 +47,11 @@ class ProcessReward {
     const auto samples = co_await gather(std::move(draws));
     tree->annotations.erase("process_reward");
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (samples[i].front().reply) tree->annotate("process_reward", nodes[i], score(samples[i].front()));
+      if (const auto& reply = samples[i].front().reply)
+        tree->annotate("process_reward", nodes[i], reply->scores.front());
   }
 
  private:
-  [[nodiscard]] double score(const rag::Sampler::Sample& sample) const {
-    return rag::detail::read_scores(sample.reply->content,
-                                    sampler_.prompts().protocol()->purpose("process_reward")->scores)
-        ->front();
-  }
   /// The history before the last step, and that step without its documents.
   [[nodiscard]] detail::Slots slots(const rag::State& state) const {
     auto segments = state.transcript().segments();

@@ -3,44 +3,32 @@
 #include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/rag/prompt_set.hpp>
 
-#include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 
 namespace espalier::method {
 
-namespace detail {
-
-/// ProRAG's purposes, slots and tags. "step" (a node's next steps) and "rollout" (trajectories) have the same text, so
-/// that each can have its own model and sampling. Only "cold_start" sees gold.
-inline std::shared_ptr<const Protocol> prorag_protocol() {
-  static const auto protocol = [] {
-    Protocol p{"prorag",
-               {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}},
-                {"rollout", {"question", "history"}, {"search", "sub_answer", "answer"}},
-                {"forced_answer", {"question", "history"}, {"answer"}},
-                {"judge", {"question", "history", "candidates"}, {"preference"}},
-                {"process_reward", {"question", "history", "step"}, {"score"}, {-1, 1, 1}},
-                {"cold_start", {"question", "gold_chain", "gold"}, {"trajectory"}}},
-               {{"thought", "<step>", "</step>"},
-                {"search", "<subquery>", "</subquery>"},
-                {"information", "<retrieval>", "</retrieval>"},
-                {"sub_answer", "<subanswer>", "</subanswer>"},
-                {"answer", "<answer>", "</answer>"},
-                {"preference", "<preference>", "</preference>"},
-                {"score", "<score>", "</score>"},
-                {"trajectory", "<trajectory>", "</trajectory>"}}};
-    p.document = "Doc {rank}(Title: {title}) {text}\n";
-    return std::make_shared<const Protocol>(std::move(p));
-  }();
-  return protocol;
-}
-
-}  // namespace detail
-
-/// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
+/// ProRAG's prompts in our own words. "step" (a node's next steps) and "rollout" (trajectories) have the same text, so
+/// that each can have its own model and sampling. Only "cold_start" sees gold. PromptSet::replaced_from replaces single
+/// texts by files.
 inline rag::PromptSet prorag_prompts() {
+  Protocol protocol{"prorag",
+                    {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}},
+                     {"rollout", {"question", "history"}, {"search", "sub_answer", "answer"}},
+                     {"forced_answer", {"question", "history"}, {"answer"}},
+                     {"judge", {"question", "history", "candidates"}, {"preference"}},
+                     {"process_reward", {"question", "history", "step"}, {"score"}, {-1, 1, 1}},
+                     {"cold_start", {"question", "gold_chain", "gold"}, {"trajectory"}}},
+                    {{"thought", "<step>", "</step>"},
+                     {"search", "<subquery>", "</subquery>"},
+                     {"information", "<retrieval>", "</retrieval>"},
+                     {"sub_answer", "<subanswer>", "</subanswer>"},
+                     {"answer", "<answer>", "</answer>"},
+                     {"preference", "<preference>", "</preference>"},
+                     {"score", "<score>", "</score>"},
+                     {"trajectory", "<trajectory>", "</trajectory>"}},
+                    "Doc {rank}(Title: {title}) {text}\n"};
+  using detail::part;
   rag::PromptSet::Texts texts;
   texts["step"] = texts["rollout"] =
       R"(You solve a question step by step with the help of a search engine. Each of your steps is one thought and one action. Put the thought inside <step></step>. After it write exactly one action:
@@ -50,53 +38,29 @@ inline rag::PromptSet prorag_prompts() {
 
 A query is followed by the texts that were found, inside <retrieval></retrieval>; your next step is then the conclusion from them. Answer only when the conclusions so far settle the question, and do not repeat a query. Write the next step and nothing after it.
 
-### Question
-{question}
-
-### Steps so far
-{history}
-### Next step
-)";
+)" + part("Question", "question") +
+      part("Steps so far", "history") + "### Next step\n";
   texts["forced_answer"] =
       R"(You solved a question step by step with the help of a search engine, and no more searches are possible. Give the answer that the steps below support best.
 
 Put what you think inside <step></step>, and after it the answer inside <answer></answer>: a name, a noun, a brief phrase.
 
-### Question
-{question}
-
-### Steps so far
-{history}
-### Last step
-)";
+)" + part("Question", "question") +
+      part("Steps so far", "history") + "### Last step\n";
   texts["judge"] =
       R"(A question is being solved step by step with the help of a search engine. Below are the question, the steps so far, and candidates for the next step. Judge the candidates by their logic alone: does the step follow from what is known, is it needed, does it assume nothing that was not found, is it a clear next move?
 
 Say why first, in one or two sentences. Then name the best candidate and one that is clearly worse, inside <preference></preference>: the number of the best one, the word over, and the number of the worse one. If no candidate is clearly better than another, put the word none there.
 
-### Question
-{question}
-
-### Steps so far
-{history}
-### Candidates
-{candidates}
-### Your judgement
-)";
+)" + part("Question", "question") +
+      part("Steps so far", "history") + part("Candidates", "candidates") + "### Your judgement\n";
   texts["process_reward"] =
       R"(A question is being solved step by step with the help of a search engine. Below are the question, the steps so far, and the next step. How good is the next step: does it follow from what is known, is it needed, is it free of guesses and errors?
 
 Put a number from -1 (wrong or useless) over 0 (undecided) to 1 (right and needed) inside <score></score>.
 
-### Question
-{question}
-
-### Steps so far
-{history}
-### Next step
-{step}
-### Your judgement
-)";
+)" + part("Question", "question") +
+      part("Steps so far", "history") + "### Next step\n{step}\n### Your judgement\n";
   texts["cold_start"] =
       R"(Below are a question, the smaller questions it splits into, each with the passage that settles it and its answer, and the final answer. A "#1" stands for answer 1. Write down how somebody who knows none of this would have solved the question with a search engine: for every smaller question a search and then what its passage says, at the end the answer.
 
@@ -107,34 +71,20 @@ Each step is one thought and one action. The thought stands inside <step></step>
 
 A thought may use only what the steps before it have found. Leave the passages out. Write all steps inside <trajectory></trajectory>, and nothing else.
 
-### Question
-{question}
-
-### Smaller questions
-{gold_chain}
-### Final answer
-{gold}
-
-### Steps
-)";
-  return {detail::prorag_protocol(), std::move(texts)};
+)" + part("Question", "question") +
+      "### Smaller questions\n{gold_chain}\n" + part("Final answer", "gold") + "### Steps\n";
+  return {std::move(protocol), std::move(texts)};
 }
 
-}  // namespace espalier::method
-
-namespace espalier::method::detail {
+namespace detail {
 
 /// Two worked examples of each prompt.
 inline Examples prorag_examples() {
   using enum rag::SegmentKind;
   ExampleWriter writer(prorag_prompts(), {thought, query, documents, sub_answer});
-  const auto in = [](const char* tag, std::string_view text) {
-    return "<" + std::string(tag) + "> " + std::string(text) + " </" + tag + ">\n";
-  };
+  const auto in = [](const char* tag, const std::string& text) { return tagged(tag, text) + '\n'; };
   const auto asks = [&](const Demonstration::Step& s) { return in("step", s.need) + in("subquery", s.query); };
-  const auto ends = [&](const Demonstration& shown) {
-    return in("step", shown.conclusion) + in("answer", shown.answer);
-  };
+  const auto ends = [&](const Demonstration& d) { return in("step", d.conclusion) + in("answer", d.answer); };
   const Demonstration &first = demonstrations[0], &second = demonstrations[1];
 
   writer.add({"step", "rollout"}, first, 1, asks(first.steps[1]));
@@ -144,16 +94,15 @@ inline Examples prorag_examples() {
     const bool better = shown == &second;  // the number of the better candidate is 2, then 1
     const std::string guess = ends(*shown), sound = asks(shown->steps[0]);
     const std::string both = "Candidate 1:\n" + (better ? sound : guess) + "Candidate 2:\n" + (better ? guess : sound);
-    writer.add(
-        {"judge"}, *shown, 0,
-        std::string("One candidate answers before anything was looked up. The other asks for what is needed.\n") +
-            in("preference", better ? "1 over 2" : "2 over 1"),
-        {{"candidates", ExampleWriter::plain(both)}});
+    writer.add({"judge"}, *shown, 0,
+               "One candidate answers before anything was looked up. The other asks for what is needed.\n" +
+                   in("preference", better ? "1 over 2" : "2 over 1"),
+               {{"candidates", ExampleWriter::plain(both)}});
     std::string chain, told;
     for (const Demonstration::Step& s : shown->steps) {
       const std::string n = std::to_string(&s - shown->steps.data() + 1);
-      chain += "Question " + n + ": " + std::string(s.question) + "\nPassage " + n + ": " + std::string(s.title) + ": ";
-      chain += std::string(s.text) + "\nAnswer " + n + ": " + std::string(s.answer) + '\n';
+      chain += "Question " + n + ": " + s.question + "\nPassage " + n + ": " + s.title + ": " + s.text;
+      chain += "\nAnswer " + n + ": " + s.answer + '\n';
       told += in("step", s.need) + in("subquery", s.question) + in("step", "The passage says it.");
       told += in("subanswer", s.finding);
     }
@@ -167,4 +116,6 @@ inline Examples prorag_examples() {
   return std::move(writer.examples);
 }
 
-}  // namespace espalier::method::detail
+}  // namespace detail
+
+}  // namespace espalier::method

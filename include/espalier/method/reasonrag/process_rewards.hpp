@@ -83,7 +83,7 @@ inline void append_sibling_pairs(const output::TreeRecord& record, const rag::Pr
         const std::string& id = from.question().id;
         JsonWriter json(out);
         json.begin_object().field("id", id + '#' + std::to_string(chosen) + '>' + std::to_string(rejected));
-        const std::string prompt = detail::prompt_text(prompts, purpose, detail::next_slots(from));
+        const std::string prompt = detail::prompt_text(prompts, purpose, detail::next_slots(from, *prompts.protocol()));
         json.field("instruction", prompt).field("input", "").field("prompt", prompt);
         json.field("chosen", better).field("rejected", worse);
         json.field("chosen_action_type", rag::name(tree.action(chosen).kind))

@@ -5,34 +5,12 @@
 #include <espalier/rag/prompt_set.hpp>
 #include <espalier/rag/state.hpp>
 
-#include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 namespace espalier::method {
 
 namespace detail {
-
-/// ReasonRAG's purposes, slots and tags. Only the evidence prompt sees documents. Histories show the evidence.
-inline std::shared_ptr<const Protocol> reasonrag_protocol() {
-  static const auto protocol = [] {
-    Protocol p{"reasonrag",
-               {{"begin_reasoning", {"question"}, {"search", "answer"}},
-                {"reasoning", {"question", "history"}, {"search", "answer"}},
-                {"evidence", {"question", "query", "documents"}, {"sub_answer"}},
-                {"forced_answer", {"question", "history"}, {"answer"}},
-                {"judge", {"question", "history", "gold"}, {"score"}, {0, 100, 1}}},
-               {{"search", "<query>", "</query>"},
-                {"sub_answer", "<evidence>", "</evidence>"},
-                {"answer", "<answer>", "</answer>"},
-                {"score", "<score>", "</score>"}}};
-    p.hidden = {"information"};
-    return std::make_shared<const Protocol>(std::move(p));
-  }();
-  return protocol;
-}
 
 /// What is asked next in a state: documents are turned into evidence, everything else is followed by reasoning.
 /// `forced` is true for an answer that must be given.
@@ -42,8 +20,7 @@ inline std::string next_purpose(const rag::State& state, bool forced) {
   return forced ? "forced_answer" : state.iterations() == 0 ? "begin_reasoning" : "reasoning";
 }
 /// The slots of that prompt.
-inline Slots next_slots(const rag::State& state) {
-  const Protocol& protocol = *reasonrag_protocol();
+inline Slots next_slots(const rag::State& state, const Protocol& protocol) {
   Slots slots = history_slots(state.question(), state.transcript(), protocol);
   const auto segments = state.transcript().segments();
   if (segments.empty() || !segments.back()->documents()) return slots;
@@ -54,8 +31,21 @@ inline Slots next_slots(const rag::State& state) {
 
 }  // namespace detail
 
-/// The prompts in our own words. PromptSet::replaced_from replaces single texts by files.
+/// ReasonRAG's prompts in our own words. Only the evidence prompt sees documents. Histories show the evidence.
+/// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet reasonrag_prompts() {
+  Protocol protocol{"reasonrag",
+                    {{"begin_reasoning", {"question"}, {"search", "answer"}},
+                     {"reasoning", {"question", "history"}, {"search", "answer"}},
+                     {"evidence", {"question", "query", "documents"}, {"sub_answer"}},
+                     {"forced_answer", {"question", "history"}, {"answer"}},
+                     {"judge", {"question", "history", "gold"}, {"score"}, {0, 100, 1}}},
+                    {{"search", "<query>", "</query>"},
+                     {"sub_answer", "<evidence>", "</evidence>"},
+                     {"answer", "<answer>", "</answer>"},
+                     {"score", "<score>", "</score>"}}};
+  protocol.hidden = {"information"};
+  using detail::part;
   rag::PromptSet::Texts texts;
   texts["begin_reasoning"] =
       R"(You solve a question with the help of a search engine. Think about what the question needs.
@@ -65,11 +55,8 @@ Otherwise ask the search engine for the first thing that is missing: put one que
 
 Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
 
-### Question
-{question}
-
-### Your reasoning
-)";
+)" + part("Question", "question") +
+      "### Your reasoning\n";
   texts["reasoning"] =
       R"(You solve a question with the help of a search engine. Below are the question and what was asked and found so far. Think about what still separates the evidence from the answer.
 
@@ -78,89 +65,58 @@ Otherwise ask for the next thing that is missing: put one query inside <query></
 
 Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
 
-### Question
-{question}
-
-### So far
-{history}
-### Your reasoning
-)";
+)" + part("Question", "question") +
+      part("So far", "history") + "### Your reasoning\n";
   texts["evidence"] =
       R"(Below are a question, a query that was sent to a search engine to help answer it, and the texts that were found. Say in one or two sentences what the texts say about the query. Use the texts alone; if they do not say it, write "no evidence".
 
 Put what the texts say inside <evidence></evidence>.
 
-### Question
-{question}
-
-### Query
-{query}
-
-### Texts
-{documents}
-### Evidence
-)";
+)" + part("Question", "question") +
+      part("Query", "query") + part("Texts", "documents") + "### Evidence\n";
   texts["forced_answer"] =
       R"(No more searches are possible. Give the answer to the question that the evidence below supports best.
 
 Put it inside <answer></answer>.
 Keep it short: a name, a noun, a brief phrase.
 
-### Question
-{question}
-
-### Evidence
-{history}
-### Your answer
-)";
+)" + part("Question", "question") +
+      part("Evidence", "history") + "### Your answer\n";
   texts["judge"] =
       R"(A question is being solved step by step with the help of a search engine. Below are the question, its right answer, and the steps so far. Judge how promising the steps are: are they correct, to the point, and on the way to the right answer without detours?
 
 Put a whole number from 0 (hopeless) to 100 (as good as solved) inside <score></score>.
 
-### Question
-{question}
-
-### Right answer
-{gold}
-
-### Steps so far
-{history}
-### Your judgement
-)";
-  return {detail::reasonrag_protocol(), std::move(texts)};
+)" + part("Question", "question") +
+      part("Right answer", "gold") + part("Steps so far", "history") + "### Your judgement\n";
+  return {std::move(protocol), std::move(texts)};
 }
 
-}  // namespace espalier::method
-
-namespace espalier::method::detail {
+namespace detail {
 
 /// Two worked examples of each prompt.
 inline Examples reasonrag_examples() {
   using enum rag::SegmentKind;
   ExampleWriter writer(reasonrag_prompts(), {query, documents, sub_answer});
-  const auto in = [](const char* tag, std::string_view text) {
-    return "<" + std::string(tag) + "> " + std::string(text) + " </" + tag + ">";
-  };
   const Demonstration &first = demonstrations[0], &second = demonstrations[1];
-  const auto asks = [&](const Demonstration::Step& s) { return std::string(s.need) + " " + in("query", s.query); };
-  const auto ends = [&](const Demonstration& shown) {
-    return std::string(shown.conclusion) + " " + in("answer", shown.answer);
-  };
+  const auto asks = [](const Demonstration::Step& s) { return s.need + " " + tagged("query", s.query); };
+  const auto ends = [](const Demonstration& d) { return d.conclusion + " " + tagged("answer", d.answer); };
   const ExampleWriter::Slots simple{{"question", rag::render_text(second.steps[0].question)}};
 
   writer.add({"begin_reasoning"}, first, 0, asks(first.steps[0]));
-  writer.add({"begin_reasoning"}, second, 0,
-             std::string(second.steps[0].finding) + " " + in("answer", second.steps[0].answer), simple);
+  writer.add({"begin_reasoning"}, second, 0, second.steps[0].finding + " " + tagged("answer", second.steps[0].answer),
+             simple);
   writer.add({"reasoning"}, first, 1, asks(first.steps[1]));
   writer.add({"reasoning"}, second, 2, ends(second));
   for (const Demonstration* shown : {&first, &second}) {
-    writer.add({"evidence"}, *shown, 0, in("evidence", shown->steps[0].finding));
-    writer.add({"forced_answer"}, *shown, 2, in("answer", shown->answer));
+    writer.add({"evidence"}, *shown, 0, tagged("evidence", shown->steps[0].finding));
+    writer.add({"forced_answer"}, *shown, 2, tagged("answer", shown->answer));
   }
   writer.add({"judge"}, first, 2, "Both facts were found on the shortest way. <score> 95 </score>");
   writer.add({"judge"}, second, 1, "One of the two years is known, and nothing is wrong. <score> 60 </score>");
   return std::move(writer.examples);
 }
 
-}  // namespace espalier::method::detail
+}  // namespace detail
+
+}  // namespace espalier::method

@@ -11,7 +11,6 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -79,7 +78,8 @@ class ReasonRagEnvironment {
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
     const bool forced = kind == reasoning && over(state) && (!last_word_ || asked(state));
-    return loop_.draw(next_purpose(state, forced), next_slots(state), n, context, rag::SegmentKind::answer, forced);
+    auto slots = next_slots(state, *loop_.sampler().prompts().protocol());
+    return loop_.draw(next_purpose(state, forced), std::move(slots), n, context, rag::SegmentKind::answer, forced);
   }
 
   template <class = void>
@@ -134,18 +134,14 @@ class ReasonRagValue {
   template <class = void>
   Task<Result> operator()(ReasonRagEnvironment& env, rag::State state, Context context) {
     if (!judged_) co_return co_await rollouts_(env, state, context);
-    auto slots = next_slots(state);
+    auto slots = next_slots(state, *sampler_.prompts().protocol());
     slots.emplace_back("gold", rag::render_text(state.gold()));
     const auto samples = co_await sampler_.draw("judge", std::move(slots), 1, context);
     Result result(0);
     const bool ends = env.kinds(state).empty();
     if (ends) result = co_await rollouts_(env, state, context);
     result.known = samples.front().reply.has_value();
-    if (result.known)
-      result.value =
-          rag::detail::read_scores(samples.front().reply->content, reasonrag_protocol()->purpose("judge")->scores)
-              ->front() /
-          100;
+    if (result.known) result.value = samples.front().reply->scores.front() / 100;
     co_return result;
   }
 

@@ -5,10 +5,10 @@
 #include <espalier/method/airrag/prompts.hpp>
 #include <espalier/method/detail/agreement.hpp>
 #include <espalier/output/chain.hpp>
+#include <espalier/policy/backup.hpp>
 #include <espalier/rag/environment.hpp>
-#include <espalier/rag/read_reply.hpp>
 #include <espalier/rag/rewards.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/rollout.hpp>
 
 #include <map>
 #include <memory>

@@ -11,8 +11,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <string>
 #include <utility>
 
 namespace espalier::method::detail {
