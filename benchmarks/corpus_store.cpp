@@ -1,9 +1,9 @@
 /// An index folder at scale: what building it takes (corpus store and BM25, all cores), how fast its passages are
-/// opened, read in any order, found by id and verified, beside a plain copy of the same bytes, how fast BM25 is
-/// searched, and what memory all that takes. Source, building and searching have a process each, so that none counts
-/// what another needed. Words follow Zipf's law, from the 10,000th on with the exponent 1.7, as real texts do (14 M
-/// different ones in 2.1 G). Arguments: passages (default 300,000), words per passage (100), folder (the temporary
-/// one). 21,015,324 passages, as many as Wikipedia's of 2018, want 30 GB of disk at 100 words.
+/// opened, read in any order and verified, beside a plain copy of the same bytes, how fast BM25 is searched, and what
+/// memory all that takes. Source, building and searching have a process each, so that none counts what another needed.
+/// Words follow Zipf's law, from the 10,000th on with the exponent 1.7, as real texts do (14 M different ones in 2.1
+/// G). Arguments: passages (default 300,000), words per passage (100), folder (the temporary one). 21,015,324 passages,
+/// as many as Wikipedia's of 2018, want 30 GB of disk at 100 words.
 #include <espalier/core/seed.hpp>
 #include <espalier/run/build_index.hpp>
 #include <espalier/run/index_folder.hpp>

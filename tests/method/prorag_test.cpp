@@ -593,9 +593,11 @@ TEST_CASE("answers can be annotated with how well their embeddings agree") {
   REQUIRE(ends.size() == 3);
   for (const NodeId end : ends)  // Paris: (1 + 0.6 + 1) / 3; Lyon: (0.6 + 1 + 0.6) / 3
     CHECK(tree.annotation("embedding", end) == Approx(tree.action(end).text == "Paris" ? 0.8666667 : 0.7333333));
-  CHECK_THROWS_WITH_AS(grown(false),
-                       "option 'with' is embedding, allowed: another annotation where there is no encoder",
-                       std::invalid_argument);
+  const char* refused = "option 'with' is embedding, allowed: another annotation where there is no encoder";
+  CHECK_THROWS_WITH_AS(grown(false), refused, std::invalid_argument);
+  Scheduler scheduler;
+  method::detail::ProRagFace unprepared;
+  CHECK_THROWS_WITH_AS(scheduler.run(unprepared.annotate(tree, {"embedding"})), refused, std::invalid_argument);
 }
 
 TEST_CASE("no prompt shows the gold answer, of a search, its judge or its process reward") {

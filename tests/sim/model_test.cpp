@@ -299,7 +299,11 @@ TEST_CASE("an unknown question gets itself as sub-question and query, and no kno
   CHECK(question_in(Page{"sub_question", text}.ask(model)) == text);
   CHECK(Page{"sub_query", text}.ask(model) == text);
   CHECK(query_in(Page{"rollout", text}.ask(model)) == text);
+  CHECK(query_in(Page{"rollout", text, {{"thought", "It is far away."}}}.ask(model)) == text);
   CHECK(answer_in(Page{"rollout", text, {{"document", soldiers_page}}}.ask(model)) == "unknown");
+  CHECK(question_in(Page{"termination", text, {{"document", soldiers_page}}}.ask(model)) == text);
+  CHECK(answer_in(Page{"termination", text, {{"sub_question", text}}}.ask(model)) == "unknown");
+  CHECK(Page{"sub_question", text}.ask(model) == "((" + text + "))");
   CHECK(answer_in(Page{"own_answer", text}.ask(model)) == sim::detail::not_known);
   CHECK(model(std::vector{Prompt(text)}).front().text == sim::detail::not_known);
   const Model empty(std::vector<rag::Example>{}, Skills{.hallucinate = 1});
