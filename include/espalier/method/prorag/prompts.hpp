@@ -8,9 +8,8 @@
 
 namespace espalier::method {
 
-/// ProRAG's prompts in our own words. "step" (a node's next steps) and "rollout" (trajectories) have the same text, so
-/// that each can have its own model and sampling. Only "cold_start" sees gold. PromptSet::replaced_from replaces single
-/// texts by files.
+/// ProRAG's prompts in our own words. "step" and "rollout" (trajectories) have one text, so that each can have its own
+/// model and sampling. Only "cold_start" sees gold. PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet prorag_prompts() {
   Protocol protocol{"prorag",
                     {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}},
