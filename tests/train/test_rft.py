@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +126,15 @@ def test_what_was_sampled_and_trained_is_recognised(
     """An untrained model is never right, so that here every chain is kept."""
     monkeypatch.setattr("espalier.train.kept.fault", lambda *args: "")
     out = tmp_path / "out"
+
+    def killed(path: Path, text: str) -> None:
+        path.write_text(text)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(sys.modules["espalier.train.rft"], "write_text", killed)
+        train(world, tiny, out)
+    assert not (out / "kept.json").exists()  # it appears with the model
     trained = train(world, tiny, out)
     assert json.loads((out / "kept.json").read_text())["solved"] == 1 and trained.steps == 2
     assert trained.out == out and same(out, out / "model")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from pathlib import Path
@@ -19,6 +20,7 @@ from espalier.export.tokenizer import Tokenizer
 from espalier.train.data import Row
 from espalier.train.options import SftOptions
 from espalier.train.stages.sft import example_of
+from espalier.train.trainer import OwnLoss
 from training import same, sft_row, train_dpo, train_sft, weights_of, write_rows
 
 
@@ -89,6 +91,16 @@ def test_the_rate_rises_from_the_first_step_on(run: Path, tiny: Path, tmp_path: 
     assert rates == pytest.approx([4e-4, 8e-4, 8e-4, 8e-4, 8e-4, 6e-4, 4e-4, 2e-4])
     train_sft(run, tiny, tmp_path / "one", max_steps=1, max_length=2048)
     assert not same(tiny, tmp_path / "one")
+
+
+def test_a_loss_that_is_no_number_is_in_no_record(
+    run: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(OwnLoss, "evaluate", lambda self, *args, **more: self.log({"eval_loss": math.inf}))
+    trained = train_sft(run, tiny, tmp_path / "out", eval_share=0.3, max_steps=1)
+    assert trained.loss and trained.eval_loss is None
+    record = json.loads((tmp_path / "out" / "training.json").read_text(), parse_constant=pytest.fail)
+    assert record["eval_loss"] is None
 
 
 def test_a_training_leaves_a_model_with_its_figures(run: Path, tiny: Path, tmp_path: Path):
