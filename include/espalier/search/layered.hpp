@@ -83,7 +83,7 @@ class Layered {
   /// Grows all kinds of the frontier's nodes, unless the budget runs out first.
   template <class Env, class Tree>
   Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, double began) {
-    while (stages_left(*frontier)) {
+    while (std::ranges::any_of(*frontier, &Growth::unfinished)) {
       if (options_.budget.spent(*tree, tree->steps, began)) tree->ending = SearchFacts::Ending::budget;
       if (tree->ending == SearchFacts::Ending::budget) co_return;
       ++tree->steps;
@@ -169,10 +169,6 @@ class Layered {
         contests[place].children.push_back({child, seed});
       }
     }
-  }
-
-  static bool stages_left(const std::vector<Growth>& frontier) {
-    return std::any_of(frontier.begin(), frontier.end(), [](const Growth& g) { return g.unfinished(); });
   }
 
   Options options_;

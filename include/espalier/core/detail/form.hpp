@@ -115,6 +115,12 @@ inline std::string set_text(const Form& set) {
   return out += ']';
 }
 
+/// How often something is repeated.
+inline std::string times(std::uint32_t low, std::uint32_t high) {
+  if (low == 0 && high == 1) return "?";
+  return '{' + std::to_string(low) + (low == high ? "" : ',' + std::to_string(high)) + '}';
+}
+
 /// Writes a form as GBNF, the grammars of llama.cpp. SGLang's EBNF and XGrammar read the same text. What is repeated,
 /// and what has a meaning of its own, is a rule. Equal rules stand once. The root is one name: then llguidance, which
 /// splits texts into words greedily, takes the whole reply as one word.
@@ -160,13 +166,9 @@ class GbnfText {
   }
   std::string repeated(const Form& form) {
     const FormPtr& part = form.parts[0];
-    if (form.low == 0 && form.high == 1) return written(part, true) + '?';
+    const bool once = form.low == 0 && form.high == 1;
     const bool set = part->kind == Form::Kind::one_of || part->kind == Form::Kind::none_of;
-    const std::string item = set ? written(part, true) : rule(part);
-    return item + times(form.low, form.high);
-  }
-  static std::string times(std::uint32_t low, std::uint32_t high) {
-    return '{' + std::to_string(low) + (low == high ? "" : ',' + std::to_string(high)) + '}';
+    return (once || set ? written(part, true) : rule(part)) + times(form.low, form.high);
   }
   std::string rule(const FormPtr& form) {
     std::string body = form->kind == Form::Kind::either ? alternatives(form) : written(form, false);
@@ -207,10 +209,7 @@ inline std::string regex_text(const FormPtr& form, bool single = false) {
       for (const FormPtr& part : form->parts) (out += out.empty() ? "" : "|") += regex_text(part);
       return "(?:" + out + ')';
     case Form::Kind::repeat:
-      out = regex_text(form->parts[0], true);
-      if (form->low == 0 && form->high == 1) return out + '?';
-      out += '{' + std::to_string(form->low);
-      return out += form->low == form->high ? "}" : ',' + std::to_string(form->high) + '}';
+      return regex_text(form->parts[0], true) + times(form->low, form->high);
   }
   return out;
 }

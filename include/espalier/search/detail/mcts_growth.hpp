@@ -17,8 +17,7 @@ namespace espalier::detail {
 /// A simulation under way. Its tasks use copies, because the tree moves its states as it grows.
 template <class Env, class Result>
 struct Flight {
-  explicit Flight(std::uint64_t step) : number(step) { done.happen(); }
-  std::uint64_t number;         ///< counted from 1
+  Flight() { done.happen(); }
   Place place{};                ///< where the selection ended
   std::vector<Place> fresh{};   ///< new children of `place` that are being valued, none if `place` itself is
   Ledger ledger{};              ///< its costs until it is merged

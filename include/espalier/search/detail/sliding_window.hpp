@@ -34,7 +34,7 @@ class SlidingWindow {
         if (window.flights_.size() >= engine->options_.window) co_await window.land();
         if (window.watch_.over(tree)) break;
         ++tree.steps;
-        window.flights_.emplace_back(tree.steps);
+        window.flights_.emplace_back();
         bool busy = co_await window.launch(&window.flights_.back(), top);
         while (!busy && engine->options_.solve && window.flights_.size() > 1) {
           window.hold(window.flights_.back().place.node, -1);
@@ -77,7 +77,7 @@ class SlidingWindow {
     if (engine_->options_.budget.limited()) flight->ledger.follow(tree_->ledger);
     flight->again = node.status == Status::growing;
     if (flight->again)
-      flight->leaves.emplace_back(tree_->state(place.node), place.seed.purpose("again").child(flight->number));
+      flight->leaves.emplace_back(tree_->state(place.node), place.seed.purpose("again").child(tree_->steps));
     else if (node.status == Status::open && !value_first) begin_growth(flight);
     else if (engine_->needs_value(*tree_, place.node) && !valued)
       flight->leaves.emplace_back(tree_->state(place.node), place.seed);
