@@ -6,6 +6,7 @@
 #include <espalier/output/chain.hpp>
 #include <espalier/output/tree_json.hpp>
 #include <espalier/run/detail/summary.hpp>
+#include <espalier/run/files.hpp>
 #include <espalier/run/settings.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/http/endpoint.hpp>

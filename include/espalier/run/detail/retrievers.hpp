@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/backend/bm25.hpp>
-#include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/hybrid.hpp>
 #include <espalier/core/batch_service.hpp>
 #include <espalier/output/dataset.hpp>
