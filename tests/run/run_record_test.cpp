@@ -22,4 +22,8 @@ TEST_CASE("the record of the whole run is that of a shard, without what is the s
                                             {"noted.journal", R"("")"}});
 }
 
+TEST_CASE("what cannot be read to its end has no identity") {
+  CHECK_THROWS_WITH_AS((void)run::detail::hash_file("/"), "/: cannot be read", InputError);
+}
+
 }  // namespace run_record_test

@@ -99,6 +99,7 @@ inline Hash hash_file(const std::string& path) {
   std::string block(std::size_t(1) << 20, '\0');
   while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
     hasher.add(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
+  if (file.bad()) throw InputError(path, 0, "", "cannot be read");
   return hasher.finish();
 }
 
