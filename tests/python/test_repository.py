@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -37,6 +38,17 @@ def test_the_subject_of_a_commit_has_at_most_72_characters(length: int, code: in
     message = tmp_path / "COMMIT_EDITMSG"
     message.write_text("x" * length + "\n\n" + "y" * 100 + "\n", encoding="utf-8")
     assert subprocess.run([*shlex.split(hook["entry"]), str(message)], check=False).returncode == code
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs CMake")
+def test_the_extension_is_built_in_a_folder_whose_name_is_no_regular_expression(tmp_path: Path):
+    code = (ROOT / "cmake/python.cmake").read_text(encoding="utf-8")
+    [function] = re.findall(r"^function\(espalier_units.*?^endfunction\(\)", code, re.MULTILINE | re.DOTALL)
+    project = tmp_path / "c++ (a+b)"
+    call = f'set(PROJECT_SOURCE_DIR "{project}")\n{function}\nespalier_units(_core "{project}/bindings/a.cpp")\n'
+    (tmp_path / "units.cmake").write_text(call, encoding="utf-8")
+    subprocess.run(["cmake", "-P", "units.cmake"], cwd=tmp_path, check=True)
+    assert (tmp_path / "units/_core_0.cpp").read_text(encoding="utf-8") == '#include "bindings/a.cpp"\n'
 
 
 def test_the_workflow_runs_what_ci_runs():
