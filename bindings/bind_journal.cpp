@@ -13,7 +13,7 @@ void bind_journal(py::module_& m) {
   m.def(
       "copy_journal",
       [](const std::string& source, const std::string& target, const std::string& run) {
-        backend::SqliteStore(target, run).add(source, check_signals);
+        backend::SqliteStore::copy(source, target, run, check_signals);
       },
       py::arg("source"), py::arg("target"), py::arg("run"),
       "Adds the records of a journal to another one, where they are not there yet, as paid by a run.");

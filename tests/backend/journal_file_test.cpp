@@ -47,7 +47,7 @@ std::string text_of(const std::string& file, const std::string& sql) {
 std::string refusal(const std::string& file, const std::string& copy) {
   for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(copy + suffix);
   try {
-    SqliteStore(copy, "copy").add(file, [] {});
+    SqliteStore::copy(file, copy, "copy", [] {});
   } catch (const StoreError& error) {
     return error.what();
   }
@@ -105,7 +105,7 @@ TEST_CASE("records are copied to another journal as they are, as paid by another
   SqliteStore(file, "first").put(records(6));
   SqliteStore(copy, "second").put({Record(key(2), Record::Kind::generation, "older")});
   int pauses = 0;
-  SqliteStore(copy, "third").add(file, [&] { ++pauses; });
+  SqliteStore::copy(file, copy, "third", [&] { ++pauses; });
   CHECK(pauses == 1);
   CHECK(number(copy, "SELECT count(*) FROM record JOIN run ON run.id = paid_by WHERE name = 'third'") == 5);
   CHECK(number(copy, "SELECT count(*) FROM record JOIN request ON request = request_id") == 5);
@@ -116,6 +116,50 @@ TEST_CASE("records are copied to another journal as they are, as paid by another
   SqliteStore store(copy);
   CHECK(store.find(key(2)) == "older");
   CHECK(store.find(key(5)) == records(6)[5].value);
+  const sqlite3_int64 requests = number(copy, "SELECT count(*) FROM request");
+  SqliteStore::copy(file, copy, "fourth", [] {});  // all are there: nothing is written again
+  CHECK(number(copy, "SELECT count(*) FROM request") == requests);
+}
+
+TEST_CASE("records are copied 1,024 at a time: what stood before a damaged one or a stop is kept") {
+  const TemporaryFolder folder;
+  const std::string file = folder / "journal.sqlite", copy = folder / "copy", other = folder / "other";
+  SqliteStore(file).put(records(2500));
+  int pauses = 0;
+  const auto stop = [&] {
+    if (++pauses == 2) throw std::runtime_error("stopped");
+  };
+  CHECK_THROWS_WITH(SqliteStore::copy(file, copy, "", stop), "stopped");
+  CHECK(number(copy, "SELECT count(*) FROM record") == 1024);
+  SqliteStore::copy(file, copy, "", [&] { ++pauses; });
+  CHECK(pauses == 5);  // 1,024 + 1,024 + 452
+  CHECK(number(copy, "SELECT count(*) FROM record JOIN request ON request = request_id") == 2500);
+  CHECK(number(copy, "SELECT count(*) FROM request") == 1250);
+  backend::detail::JournalFile(file).run("UPDATE record SET seed = 1 WHERE id = 2100");
+  CHECK_THROWS_AS(SqliteStore::copy(file, other, "", [] {}), StoreError);
+  CHECK(number(other, "SELECT count(*) FROM record") == 2048);
+}
+
+TEST_CASE("a source that is no journal leaves no copy") {
+  const TemporaryFolder folder;
+  test::write_bytes(folder / "text", std::string(200, 'x'));
+  CHECK_THROWS_AS(SqliteStore::copy(folder / "text", folder / "copy", "run", [] {}), StoreError);
+  CHECK_THROWS_AS(SqliteStore::copy(folder / "none", folder / "copy", "run", [] {}), StoreError);
+  CHECK_FALSE(std::filesystem::exists(folder / "copy"));
+}
+
+TEST_CASE("a request of records that were rolled back is written again with the next ones") {
+  const TemporaryFolder folder;
+  const std::string file = folder / "journal.sqlite";
+  SqliteStore store(file);
+  const std::vector<Record> two = records(2);  // of one request
+  store.put({Record(key(7), Record::Kind::generation, "whole")});
+  backend::detail::JournalFile(file).run("UPDATE record SET checksum = 1");
+  CHECK_THROWS_AS(store.put({two[0], Record(key(7), Record::Kind::generation, "again")}), StoreError);
+  CHECK(number(file, "SELECT count(*) FROM request") == 0);
+  store.put({two[1]});
+  CHECK(text_of(file, "SELECT json FROM record JOIN request ON request = request_id WHERE key = x'" + key(1).hex() +
+                          "'") == R"({"messages":[0]})");
 }
 
 TEST_CASE("a copy names the damaged record, and leaves nothing") {

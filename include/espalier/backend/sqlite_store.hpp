@@ -44,7 +44,7 @@ class SqliteStore final : public Store {
     const Reset reset(select_.get());
     detail::bind_key(select_.get(), 1, key);
     if (!file_.step(select_.get())) return std::nullopt;
-    const detail::JournalRow row(select_.get(), 0);
+    const detail::JournalRow row(select_.get());
     row.check(name());
     return std::string(row.value);
   }
@@ -63,32 +63,22 @@ class SqliteStore final : public Store {
     return stored;
   }
 
-  /// Adds all records of another journal that are not here yet, as paid by this run, or none. Calls pause() from time
-  /// to time. Throws StoreError that names a damaged record.
-  void add(const std::string& file, const std::function<void()>& pause) {
-    constexpr int columns = detail::JournalRow::count;
-    detail::JournalFile other(file);
+  /// Adds to `target` all records of another journal that it does not have, as paid by this run, 1,024 per
+  /// transaction. Calls pause() before each. Throws StoreError that names a damaged record.
+  static void copy(const std::string& source, const std::string& target, const std::string& run,
+                   const std::function<void()>& pause) {
+    detail::JournalFile from(source);  // before the target, which is not created for a bad source
     const detail::JournalFile::Statement rows =
-        other.prepare(std::string("SELECT ") + detail::JournalRow::columns +
-                      ", request_checksum, json FROM record LEFT JOIN request ON request_id = record.request "
-                      "ORDER BY id");
-    together([&] {
-      for (std::size_t i = 0; other.step(rows.get()); ++i) {
-        if (i % 1024 == 0) pause();
-        detail::JournalRow row(rows.get(), 0);
-        row.check(file);
-        sqlite3_int64 id = 0;
-        if (row.request() != 0) {
-          const detail::RequestText request(std::string(detail::column_bytes(rows.get(), columns + 1)));
-          if (static_cast<sqlite3_int64>(request.hash.low) != sqlite3_column_int64(rows.get(), columns))
-            throw StoreError(file + ": record " + row.key.hex() +
-                             " is damaged: the checksum of its request does not match");
-          id = id_of(request);
-        }
-        row.move_to(id, run_);
-        (void)insert(row);
-      }
-    });
+        from.prepare(std::string("SELECT ") + detail::JournalRow::columns +
+                     ", request_checksum, json FROM record LEFT JOIN request ON request_id = record.request "
+                     "ORDER BY id");
+    SqliteStore store(target, run);
+    for (bool more = true; more;) {
+      pause();
+      store.together([&] {
+        for (int i = 0; i < 1024 && (more = from.step(rows.get())); ++i) store.copy_row(rows.get(), source);
+      });
+    }
   }
 
   [[nodiscard]] const std::string& name() const override { return file_.name(); }
@@ -109,6 +99,23 @@ class SqliteStore final : public Store {
       requests_.clear();  // those of this transaction are not in the file
       throw;
     }
+  }
+  /// Inserts a row of another journal, with its request in the two columns behind it.
+  void copy_row(sqlite3_stmt* columns, const std::string& source) {
+    constexpr int after = detail::JournalRow::count;
+    detail::JournalRow row(columns);
+    row.check(source);
+    sqlite3_int64 id = 0;
+    if (row.request() != 0) {
+      const detail::RequestText request(std::string(detail::column_bytes(columns, after + 1)));
+      if (static_cast<sqlite3_int64>(request.hash.low) != sqlite3_column_int64(columns, after))
+        throw StoreError(source + ": record " + row.key.hex() +
+                         " is damaged: the checksum of its request does not match");
+      if (find(row.key)) return;  // its request is not written twice either
+      id = id_of(request);
+    }
+    row.move_to(id, run_);
+    (void)insert(row);
   }
   /// Inserts a record. Returns the value that is stored under its key afterwards.
   std::string insert(const detail::JournalRow& row) {

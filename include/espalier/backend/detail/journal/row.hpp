@@ -5,23 +5,20 @@
 #include <sqlite3.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace espalier::backend::detail {
 
-/// A key as stored in the file: 16 bytes, big-endian, like Hash::hex().
-inline std::array<unsigned char, 16> key_bytes(Hash key) {
+/// Binds a key as stored in the file: 16 bytes, big-endian, like Hash::hex().
+inline void bind_key(sqlite3_stmt* statement, int index, Hash key) {
   std::array<unsigned char, 16> bytes{};
   for (std::size_t i = 0; i < 8; ++i) {
     bytes[7 - i] = static_cast<unsigned char>(key.high >> (8 * i));
     bytes[15 - i] = static_cast<unsigned char>(key.low >> (8 * i));
   }
-  return bytes;
-}
-inline void bind_key(sqlite3_stmt* statement, int index, Hash key) {
-  const auto bytes = key_bytes(key);
   sqlite3_bind_blob(statement, index, bytes.data(), static_cast<int>(bytes.size()), SQLITE_TRANSIENT);
 }
 /// A text or blob column, valid until the statement's next step.
@@ -67,15 +64,16 @@ class JournalRow {
                 created};
     checksum_ = computed();
   }
-  /// Reads the columns, which start at column `first`.
-  JournalRow(sqlite3_stmt* statement, int first)
-      : key(column_key(statement, first)),
-        source(column_bytes(statement, first + 11)),
-        purpose(column_bytes(statement, first + 12)),
-        value(column_bytes(statement, first + 14)),
-        checksum_(sqlite3_column_int64(statement, first + 13)) {
+  /// Reads the statement's first columns.
+  explicit JournalRow(sqlite3_stmt* statement)
+      : key(column_key(statement, 0)),
+        source(column_bytes(statement, 11)),
+        purpose(column_bytes(statement, 12)),
+        value(column_bytes(statement, 14)),
+        checksum_(sqlite3_column_int64(statement, 13)) {
+    int column = 0;
     for (std::uint64_t& number : numbers_)
-      number = static_cast<std::uint64_t>(sqlite3_column_int64(statement, ++first));
+      number = static_cast<std::uint64_t>(sqlite3_column_int64(statement, ++column));
   }
   void bind(sqlite3_stmt* statement) const {
     bind_key(statement, 1, key);
