@@ -104,4 +104,14 @@ TEST_CASE("damaged bytes are refused with a reason") {
   CHECK_THROWS_WITH_AS(decode<Passages>(huge), "the record ends too early", Error);
 }
 
+TEST_CASE("a truncated record is refused at every length") {
+  for (const std::string& bytes : {encode(completion()), encode(passages()), encode(embedding())})
+    for (std::size_t n = 0; n < bytes.size(); ++n) {
+      const std::string_view cut = std::string_view(bytes).substr(0, n);
+      CHECK_THROWS_AS(decode<Completion>(cut), Error);
+      CHECK_THROWS_AS(decode<Passages>(cut), Error);
+      CHECK_THROWS_AS(decode<Embedding>(cut), Error);
+    }
+}
+
 }  // namespace codec_test
