@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t header = sizeof(backend::detail::CheckedHeader);
 
 /// Three sections: "few" = 1, 2, 3; "many" = 0 ... n - 1; "none" is empty.
-CheckedFile write_example(const std::string& path, std::uint32_t n) {
+CheckedFile write_example(const std::optional<std::string>& path, std::uint32_t n) {
   CheckedWriter writer(path, "example", 7);
   writer.begin("few");
   const std::uint16_t few[] = {1, 2, 3};
@@ -31,7 +31,7 @@ CheckedFile write_example(const std::string& path, std::uint32_t n) {
   for (std::size_t i = 0; i < n; i += 1000)
     writer.write(std::span<const std::uint32_t>(many).subspan(i, std::min<std::size_t>(1000, n - i)));
   writer.begin("none");
-  CHECK(!std::filesystem::exists(path));
+  if (path) CHECK(!std::filesystem::exists(*path));
   return writer.commit();
 }
 
@@ -41,8 +41,7 @@ std::string refusal(const std::string& path, std::string_view kind = "example", 
     const CheckedFile file(path, kind, version);
     file.verify();
     const auto many = file.section("many");
-    for (const std::uint32_t number : many.items<std::uint32_t>(0, many.count<std::uint32_t>()))
-      CHECK(number < 1000000);
+    for (const std::uint32_t number : many.items<std::uint32_t>(0, many.size() / 4)) CHECK(number < 1000000);
     return "";
   } catch (const InputError& error) {
     return error.what();
@@ -67,10 +66,9 @@ TEST_CASE("a checked file gives back its sections, at offsets that suit every ty
   const std::string path = folder / "a";
   write_example(path, 100000);
   const CheckedFile file(path, "example", 7);
-  CHECK(file.size() == std::filesystem::file_size(path));
   CHECK(file.section("few").items<std::uint16_t>(0, 3)[2] == 3);
   const auto many = file.section("many");
-  CHECK(many.count<std::uint32_t>() == 100000);
+  CHECK(many.size() / 4 == 100000);
   CHECK(many.items<std::uint32_t>(16383, 2)[1] == 16384);  // the first block ends in between
   CHECK(many.items<std::uint32_t>(99999, 1)[0] == 99999);
   CHECK(many.items<std::byte>(4, 4)[0] == std::byte(1));
@@ -81,7 +79,7 @@ TEST_CASE("a checked file gives back its sections, at offsets that suit every ty
   write_example(folder / "b", 100000);
   write_example(folder / "c", 99999);
   CHECK(CheckedFile(folder / "b", "example", 7).identity() == file.identity());
-  CHECK(write_example("", 100000).identity() == file.identity());  // in memory
+  CHECK(write_example(std::nullopt, 100000).identity() == file.identity());  // in memory
   CHECK(CheckedFile(folder / "c", "example", 7).identity() != file.identity());
 }
 
@@ -96,7 +94,6 @@ TEST_CASE("nothing is read beyond a section, whatever is asked for") {
   CHECK_THROWS_AS((void)few.items<std::uint16_t>(~std::uint64_t(0), 2), InputError);
   CHECK_THROWS_AS((void)few.text(0, 7), InputError);
   CHECK_THROWS_AS((void)few.items<std::uint32_t>(1, 1), InputError);
-  CHECK_THROWS_AS((void)few.count<std::uint32_t>(), InputError);
   CHECK(message([&] { (void)file.section("other"); }) == (folder / "a") + ": section 'other' is missing");
 }
 
@@ -112,7 +109,6 @@ TEST_CASE("a writer that is not committed leaves nothing, and an older file as i
   CHECK(test::read_bytes(folder / "a") == before);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
   CHECK_THROWS_AS(CheckedWriter(folder / "missing/a", "example", 7), InputError);
-  CHECK_THROWS_AS(CheckedWriter(folder / "a", "a kind of more than 16 bytes", 7), Error);
 }
 
 TEST_CASE("another kind, version or file is refused by name") {

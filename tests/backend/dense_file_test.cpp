@@ -1,3 +1,4 @@
+#include <espalier/backend/bm25.hpp>
 #include <espalier/backend/dense.hpp>
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
@@ -85,6 +86,17 @@ TEST_CASE("rows that cannot be compared are not written") {
   CHECK_THROWS_AS(writer.add(std::vector<float>{1, std::numeric_limits<float>::infinity()}), std::invalid_argument);
   CHECK_THROWS_AS(DenseFile::Writer(folder / "other", 0), std::invalid_argument);
   CHECK_THROWS_AS(DenseFile(folder / "vectors"), InputError);  // nothing stands there before commit()
+}
+
+TEST_CASE("an empty path is refused, and is not memory") {
+  const auto encoder = [](std::span<const EncodeRequest> texts) {
+    return std::vector<Embedding>(texts.size(), Embedding{1, 2});
+  };
+  const char* refusal = "'': cannot be written: the path is empty";
+  CHECK_THROWS_WITH_AS(DenseFile::write("", Passages{Passage("a", "", "x")}, encoder, Metric::l2), refusal, InputError);
+  CHECK_THROWS_WITH_AS(DenseFile::Writer("", 2), refusal, InputError);
+  CHECK_THROWS_WITH_AS(MappedCorpus::Writer(""), refusal, InputError);
+  CHECK_THROWS_WITH_AS(Bm25::write_index(Passages{Passage("a", "", "x")}, {}, ""), refusal, InputError);
 }
 
 TEST_CASE("without passages there is nothing to write, and no file") {

@@ -235,7 +235,7 @@ TEST_CASE("a dense retriever encodes passages in batches and the queries of a ba
   CHECK(results[1].value().at(0).score() == 3);
 
   calls = 0;
-  CHECK(backend::detail::encode_passages(points(), TextEncoder{&calls}, 3).rows() == 4);
+  CHECK(backend::DenseFile::write(std::nullopt, points(), TextEncoder{&calls}, Metric::l2, 3).rows() == 4);
   CHECK(calls == 2);
 }
 

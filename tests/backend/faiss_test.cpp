@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <concepts>
+#include <limits>
 #include <numeric>
 
 namespace faiss_test {
@@ -28,6 +30,7 @@ using backend::Vectors;
 
 static_assert(backend::VectorIndex<FaissIndex>);
 static_assert(Retriever<Faiss>);
+static_assert(!std::constructible_from<Faiss, std::vector<Passage>, backend::detail::AnyEncoder>);  // faiss builds it
 
 /// Rows around a few centres, so that approximate indexes have something to find.
 Vectors clustered(std::size_t rows, std::size_t dimension, std::uint64_t seed) {
@@ -96,6 +99,21 @@ TEST_CASE("the nearest by l2 comes first, its score is the negative squared dist
   const std::vector<float> query{0, 0};
   const auto found = built(rows, "Flat", {}, faiss::METRIC_L2).search(std::vector<VectorQuery>{VectorQuery(query, 3)});
   CHECK(found[0] == std::vector<Hit>{Hit(0, 0), Hit(2, -1), Hit(1, -25)});
+}
+
+TEST_CASE("the nearest by another distance comes first too") {
+  const Vectors rows({0, 0, 3, 4, 1, 0}, 2);
+  const std::vector<float> query{0, 0};
+  const auto found = built(rows, "Flat", {}, faiss::METRIC_L1).search(std::vector<VectorQuery>{VectorQuery(query, 3)});
+  CHECK(found[0] == std::vector<Hit>{Hit(0, 0), Hit(2, -1), Hit(1, -7)});
+}
+
+TEST_CASE("a score that is not finite is an error that names its row") {
+  const Vectors rows({1, 2, std::numeric_limits<float>::infinity(), 0, 3, 4}, 2);
+  const std::vector<float> query{1, 1};
+  const FaissIndex index = built(rows, "Flat");
+  CHECK_THROWS_WITH_AS((void)index.search(std::vector<VectorQuery>{VectorQuery(query, 2)}),
+                       "the faiss index gives row 1 a score that is not finite", BackendError);
 }
 
 TEST_CASE("HNSW and IVF find most of the best, more with a broader search") {

@@ -5,6 +5,7 @@
 #include "http_testing.hpp"
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -119,6 +120,18 @@ TEST_CASE("a reranker orders what was retrieved; equal scores keep their order")
   CHECK(ids_of(test::ask(equal, {Query("q", 3)})[0].value()) == "bxx");
   Reranked nothing(finds(""), by_letter(), 3);
   CHECK(test::ask(nothing, {Query("q", 3)})[0].value().empty());
+}
+
+TEST_CASE("a reranker's score that is not finite is an error") {
+  for (const double score : {std::nan(""), HUGE_VAL}) {
+    Reranked reranked(finds("ab"), service<RerankRequest, RerankRequest::Scores>([=](const auto& requests) {
+                        return std::vector<Outcome<RerankRequest::Scores>>(requests.size(),
+                                                                           RerankRequest::Scores{1, score});
+                      }),
+                      4);
+    CHECK(test::failure_of(test::ask(reranked, {Query("q", 2)})[0]).message ==
+          "a reranker gave a score that is not finite");
+  }
 }
 
 TEST_CASE("a reranker with too few scores is an error") {

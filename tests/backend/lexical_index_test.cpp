@@ -120,7 +120,7 @@ TEST_CASE("packed numbers of every width come back") {
 TEST_CASE("a list of postings comes back, whatever its length and its gaps") {
   Random random{Seed(2)};
   for (std::uint32_t size : {1u, 2u, 127u, 128u, 129u, 256u, 1000u}) {
-    CheckedWriter memory("", "test", 1);
+    CheckedWriter memory(std::nullopt, "test", 1);
     memory.begin("postings");
     PostingListWriter writer;
     std::string bytes;
@@ -225,7 +225,7 @@ namespace {
 struct Changed {
   std::map<std::string, std::string, std::less<>> sections;
   [[nodiscard]] CheckedFile written() const {
-    CheckedWriter writer("", LexicalIndex::kind, LexicalIndex::version);
+    CheckedWriter writer(std::nullopt, LexicalIndex::kind, LexicalIndex::version);
     for (const auto& [name, bytes] : sections) {
       writer.begin(name);
       writer.write(std::string_view(bytes));

@@ -79,18 +79,21 @@ TEST_CASE("a repeated id is refused, the first of several, and no file is left")
 
 TEST_CASE("places that lie outside the texts are refused though every checksum is right") {
   const TemporaryFolder folder;
-  const auto file = [&](std::vector<backend::MappedCorpus::Place> places) {
+  const auto file = [&](std::vector<backend::MappedCorpus::Place> places, std::string_view more = "") {
     backend::detail::CheckedWriter writer(folder / "c", MappedCorpus::kind, MappedCorpus::version);
     writer.begin("texts");
     writer.write("idtitletext");
     writer.begin("places");
     writer.write(std::span(places));
+    writer.write(more);
     writer.begin("hash");
     const std::uint64_t hash[2] = {};
     writer.write(std::span(hash));
     return MappedCorpus(writer.commit());
   };
   CHECK(file({{0, 2, 5}, {11, 0, 0}})[0] == Passage("id", "title", "text"));
+  CHECK_THROWS_WITH_AS((void)file({{0, 2, 5}, {11, 0, 0}}, "x"), doctest::Contains("'places' has a wrong size"),
+                       InputError);
   CHECK_THROWS_AS((void)file({{0, 2, 5}, {12, 0, 0}})[0], InputError);
   CHECK_THROWS_AS((void)file({{4, 2, 5}, {0, 0, 0}})[0], InputError);
   CHECK_THROWS_AS((void)file({{0, 2, 10}, {11, 0, 0}})[0], InputError);

@@ -64,6 +64,8 @@ TEST_CASE("a bad file of safetensors is refused with its tensor") {
   CHECK(tensor_error(tensors("{}", {})).find("'plan.weight': is missing") != std::string::npos);
   CHECK(tensor_error(tensors("{" + tensor("plan.weight", 0, 8) + "}", {1})).find("does not lie within the file") !=
         std::string::npos);
+  CHECK(tensor_error(tensors("{" + tensor("plan.weight", 0, 8) + "}", {1, HUGE_VALF}))
+            .find("'plan.weight': holds a number that is not finite") != std::string::npos);
   const std::string wide = "{" + tensor("plan.weight", 0, 8) + "," + tensor("plan.bias", 8, 12) + "," +
                            tensor("search.weight", 0, 4) + "," + tensor("search.bias", 8, 12) + "}";
   CHECK(tensor_error(tensors(wide, {1, 2, 3})).find("'search.weight': has 1 numbers, plan.weight has 2") !=

@@ -20,7 +20,7 @@ constexpr std::array<const char*, 7> names{"facts", "analyzer", "norms", "terms"
 struct Sections {
   std::array<std::string, names.size()> bytes;
   [[nodiscard]] backend::detail::CheckedFile written() const {
-    backend::detail::CheckedWriter writer("", backend::LexicalIndex::kind, backend::LexicalIndex::version);
+    backend::detail::CheckedWriter writer(std::nullopt, backend::LexicalIndex::kind, backend::LexicalIndex::version);
     for (std::size_t i = 0; i < names.size(); ++i) {
       writer.begin(names[i]);
       writer.write(std::string_view(bytes[i]));

@@ -32,8 +32,8 @@ class Bm25 {
   /// The same for a corpus in any form: it has size(), and passages by number.
   explicit Bm25(const detail::AnyCorpus& corpus, const Bm25Options& options = {})
       : Bm25(corpus, LexicalIndex(detail::LexicalBuilder(options)(corpus)), options.analyzer, options.threads) {}
-  /// Searches an existing index of the corpus. Throws Error if it was built from another corpus or with another
-  /// analyzer.
+  /// Searches an existing index of the corpus. Throws Error if it was built of another number of passages or with
+  /// another analyzer.
   Bm25(detail::AnyCorpus corpus, LexicalIndex index, Analyzer analyzer, unsigned threads = 0)
       : state_(
             std::make_shared<const State>(State{std::move(corpus), std::move(index), std::move(analyzer), threads})) {
@@ -45,8 +45,8 @@ class Bm25 {
                   state_->analyzer.name() + "'");
   }
 
-  /// Writes an index to a file, for LexicalIndex::open(). Memory holds only the dictionary, four bytes per passage, and
-  /// the threads' working data.
+  /// Writes an index to a file, for LexicalIndex::open(). Memory holds only the dictionary, eight bytes per passage,
+  /// and the threads' working data.
   static void write_index(const detail::AnyCorpus& corpus, const Bm25Options& options, const std::string& path) {
     detail::LexicalBuilder(options, path)(corpus);
   }

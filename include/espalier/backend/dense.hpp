@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -80,6 +81,11 @@ class DenseIndex {
   explicit DenseIndex(const Vectors& vectors) : DenseIndex(vectors, Options()) {}
   DenseIndex(const Vectors& vectors, const Options& options)
       : DenseIndex(in_memory(vectors, options.metric), options.threads) {}
+  /// Encodes the passages of a corpus.
+  template <class Corpus>
+  static DenseIndex encoded(const Corpus& passages, const detail::AnyEncoder& encoder, const Options& options) {
+    return DenseIndex(DenseFile::write(std::nullopt, passages, encoder, options.metric), options.threads);
+  }
   explicit DenseIndex(DenseFile vectors, std::size_t threads = 1) : vectors_(std::move(vectors)), threads_(threads) {
     if (threads_ == 0) bad_option("threads", threads_, "1 or more");
   }
@@ -103,7 +109,7 @@ class DenseIndex {
   using Rows = Eigen::Map<const Matrix>;
 
   static DenseFile in_memory(const Vectors& vectors, Metric metric) {
-    DenseFile::Writer writer("", vectors.dimension(), metric);
+    DenseFile::Writer writer(std::nullopt, vectors.dimension(), metric);
     for (std::size_t i = 0; i < vectors.rows(); ++i) writer.add(vectors.row(i));
     return writer.commit();
   }

@@ -6,11 +6,13 @@
 #include <espalier/backend/vector_retriever.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
+#include <espalier/core/passage.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -27,19 +29,75 @@ class DenseFile {
   static constexpr const char* kind = "dense";
   static constexpr std::uint32_t version = 2;
   static constexpr std::size_t most_dimensions = 65536;
-  class Writer;
 
-  /// Encodes all passages of a corpus into a file of vectors, `batch` at a time. told(rows) is called for each row
-  /// written. Throws the encoder's first error, and BackendError if embeddings differ in dimension. Throws
-  /// std::invalid_argument if there are no passages, or for a row that is not finite.
-  template <class Corpus, class Told>
-  static void write(const std::string& path, const Corpus& passages, detail::AnyEncoder encoder, Metric metric,
-                    std::size_t batch, const Told& told);
+  /// Writes a file of vectors, row by row, or vectors in memory without a path. Throws std::invalid_argument for a
+  /// row that is not finite or has another dimension.
+  class Writer {
+   public:
+    Writer(const std::optional<std::string>& path, std::size_t dimension, Metric metric = Metric::inner_product)
+        : file_(path, kind, version), dimension_(dimension), metric_(metric) {
+      if (dimension == 0 || dimension > most_dimensions) bad_option("dimension", dimension, "1 to 65536");
+      file_.begin("vectors");
+    }
+    void add(std::span<const float> vector) {
+      if (const std::string fault = detail::vector_fault(vector, dimension_); !fault.empty())
+        throw std::invalid_argument("row " + std::to_string(rows_) + ": " + fault);
+      std::vector<float> row(vector.begin(), vector.end());
+      if (metric_ == Metric::cosine) detail::normalise(std::span(row));
+      file_.write(std::span(row));
+      for (const float value : row) hasher_.add(std::uint64_t(std::bit_cast<std::uint32_t>(value)));
+      longest_ = std::max(longest_, detail::length_of(row));
+      ++rows_;
+    }
+    /// Returns the vectors.
+    DenseFile commit() {
+      const Hash identity = hasher_.add(std::uint64_t(dimension_)).add(std::uint64_t(metric_)).finish();
+      const About about{rows_, dimension_, 0, std::uint64_t(metric_), {identity.high, identity.low}, {}, longest_};
+      file_.begin("about");
+      file_.write(std::span(&about, 1));
+      return DenseFile(file_.commit());
+    }
+
+   private:
+    detail::CheckedWriter file_;
+    std::size_t dimension_, rows_ = 0;
+    double longest_ = 0;
+    Metric metric_;
+    Hasher hasher_;
+  };
+
+  /// Encodes all passages of a corpus into a file of vectors, or into memory without a path, `batch` at a time.
+  /// told(rows) is called for each row written. Throws the encoder's first error, and BackendError if an embedding is
+  /// not finite or differs in dimension. Throws std::invalid_argument if there are no passages.
+  template <class Corpus>
+  static DenseFile write(const std::optional<std::string>& path, const Corpus& passages, detail::AnyEncoder encoder,
+                         Metric metric, std::size_t batch = 256, const std::function<void(std::size_t)>& told = {}) {
+    if (passages.size() == 0) throw std::invalid_argument("there are no passages to encode");
+    if (batch == 0) bad_option("batch", batch, "1 or more");
+    std::optional<Writer> writer;
+    std::size_t dimension = 0, rows = 0;
+    for (std::size_t begin = 0; begin < passages.size(); begin += batch) {
+      std::vector<EncodeRequest> texts;
+      for (std::size_t i = begin; i < std::min(begin + batch, passages.size()); ++i)
+        texts.emplace_back(detail::encoded_text(passages[i]), EncodeRequest::Role::passage);
+      for (const auto& embedding : encoder(texts)) {
+        const Embedding& vector = embedding.value();
+        if (dimension == 0) dimension = vector.size();
+        const std::string fault = vector.empty() ? "an embedding is empty" : detail::vector_fault(vector, dimension);
+        if (!fault.empty()) throw BackendError(fault, BackendError::Kind::permanent);
+        if (!writer) writer.emplace(path, dimension, metric);
+        writer->add(vector);
+        if (told) told(++rows);
+      }
+    }
+    return writer->commit();
+  }
 
   explicit DenseFile(const std::string& path) : DenseFile(detail::CheckedFile(path, kind, version)) {}
   explicit DenseFile(const detail::CheckedFile& file)
       : about_(file.section("about").items<About>(0, 1)[0]), vectors_(file.section("vectors")) {
-    if (about_.precision != 0) vectors_.fail("holds 16-bit numbers, which only faiss reads now: build the index again");
+    if (about_.precision != 0)
+      vectors_.fail("holds 16-bit numbers, which this version does not read: build the index again");
     if (about_.dimension == 0 || about_.dimension > most_dimensions || about_.rows > ~std::uint32_t(0) ||
         about_.metric > 2)
       file.section("about").fail("holds a number out of range");
@@ -72,55 +130,5 @@ class DenseFile {
   About about_;
   detail::CheckedFile::Section vectors_;
 };
-
-/// Writes a file of vectors, row by row, or vectors in memory if the path is empty. Throws std::invalid_argument for a
-/// row that is not finite or has another dimension.
-class DenseFile::Writer {
- public:
-  Writer(const std::string& path, std::size_t dimension, Metric metric = Metric::inner_product)
-      : file_(path, kind, version), dimension_(dimension), metric_(metric) {
-    if (dimension == 0 || dimension > most_dimensions) bad_option("dimension", dimension, "1 to 65536");
-    file_.begin("vectors");
-  }
-  void add(std::span<const float> vector) {
-    if (const std::string fault = detail::vector_fault(vector, dimension_); !fault.empty())
-      throw std::invalid_argument("row " + std::to_string(rows_) + ": " + fault);
-    std::vector<float> row(vector.begin(), vector.end());
-    if (metric_ == Metric::cosine) detail::normalise(std::span(row));
-    file_.write(std::span(row));
-    for (const float value : row) hasher_.add(std::uint64_t(std::bit_cast<std::uint32_t>(value)));
-    longest_ = std::max(longest_, detail::length_of(row));
-    ++rows_;
-  }
-  [[nodiscard]] std::size_t rows() const { return rows_; }
-  /// Returns the vectors.
-  DenseFile commit() {
-    const Hash identity = hasher_.add(std::uint64_t(dimension_)).add(std::uint64_t(metric_)).finish();
-    const About about{rows_, dimension_, 0, std::uint64_t(metric_), {identity.high, identity.low}, {}, longest_};
-    file_.begin("about");
-    file_.write(std::span(&about, 1));
-    return DenseFile(file_.commit());
-  }
-
- private:
-  detail::CheckedWriter file_;
-  std::size_t dimension_, rows_ = 0;
-  double longest_ = 0;
-  Metric metric_;
-  Hasher hasher_;
-};
-
-template <class Corpus, class Told>
-void DenseFile::write(const std::string& path, const Corpus& passages, detail::AnyEncoder encoder, Metric metric,
-                      std::size_t batch, const Told& told) {
-  std::optional<Writer> writer;
-  const auto take = [&](std::span<const float> vector) {
-    if (!writer) writer.emplace(path, vector.size(), metric);
-    writer->add(vector);
-    told(writer->rows());
-  };
-  detail::encode_each(passages, std::move(encoder), take, batch);
-  writer->commit();
-}
 
 }  // namespace espalier::backend

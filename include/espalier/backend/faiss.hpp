@@ -15,6 +15,7 @@
 #include <faiss/index_io.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -56,11 +57,9 @@ class FaissOnOneThread {
 /// codes are searched in batches, and every other kind of index one query at a time.
 class FaissIndex {
  public:
-  using Options = FaissOptions;
-
   /// Reads an index file. It is mapped, page by page when needed, where faiss can do that: IVF. Throws InputError that
   /// names the file, std::invalid_argument for an option that the index does not have.
-  static FaissIndex load(const std::string& file, const Options& options = {}) {
+  static FaissIndex load(const std::string& file, const FaissOptions& options = {}) {
     if (options.threads == 0) bad_option("threads", options.threads, "1 or more");
     if (!std::filesystem::is_regular_file(file)) throw InputError(file, 0, "", "there is no such file");
     FaissIndex loaded(file, options);
@@ -107,7 +106,7 @@ class FaissIndex {
  private:
   using Row = std::int64_t;
 
-  FaissIndex(std::string file, const Options& options) : options_(options), file_(std::move(file)) {}
+  FaissIndex(std::string file, const FaissOptions& options) : options_(options), file_(std::move(file)) {}
 
   /// Sets a parameter of the index, or of the index inside its wrappers. 0 = leave its own.
   void set(const char* option, const char* parameter, std::size_t value) {
@@ -132,12 +131,15 @@ class FaissIndex {
     } catch (const faiss::FaissException& error) {
       throw BackendError("faiss: " + error.msg, BackendError::Kind::permanent);
     }
-    const double sign = index_->metric_type == faiss::METRIC_L2 ? -1 : 1;
+    const double sign = index_->metric_type == faiss::METRIC_INNER_PRODUCT ? 1 : -1;  // the others are distances
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] < 0) continue;  // fewer than k were found
       if (static_cast<std::size_t>(labels[i]) >= rows())
         throw BackendError("the faiss index holds id " + std::to_string(labels[i]) +
                                ", but ids must be row numbers below " + std::to_string(rows()),
+                           BackendError::Kind::permanent);
+      if (!std::isfinite(scores[i]))
+        throw BackendError("the faiss index gives row " + std::to_string(labels[i]) + " a score that is not finite",
                            BackendError::Kind::permanent);
       results[i / k].emplace_back(static_cast<std::uint32_t>(labels[i]), sign * double(scores[i]));
     }
@@ -153,7 +155,7 @@ class FaissIndex {
     return hasher.finish();
   }
 
-  Options options_;
+  FaissOptions options_;
   std::unique_ptr<faiss::Index> index_;
   bool batched_ = false;
   std::string file_;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <map>
@@ -40,7 +42,7 @@ class Reranked final : public Service<Query, Passages> {
   }
 
   void submit(Ticket ticket, const Query& query) override {
-    open_.emplace(ticket, Open(query));
+    open_.emplace(ticket, Open{query});
     retriever_->submit(ticket, Query(query.text, std::max(query.k, depth_)));
   }
   std::vector<Reply<Passages>> poll(std::chrono::milliseconds wait) override {
@@ -62,7 +64,6 @@ class Reranked final : public Service<Query, Passages> {
 
  private:
   struct Open {
-    explicit Open(Query asked) : query(std::move(asked)) {}
     Query query;
     Passages passages = {};
     bool reranking = false;
@@ -93,11 +94,14 @@ class Reranked final : public Service<Query, Passages> {
       return;
     }
     const RerankRequest::Scores scores = std::move(reply.outcome).value();
-    if (scores.size() != open.passages.size()) {
-      replies.emplace_back(reply.ticket, std::make_exception_ptr(BackendError(
-                                             "a reranker gave " + std::to_string(scores.size()) + " scores for " +
-                                                 std::to_string(open.passages.size()) + " passages",
-                                             BackendError::Kind::permanent)));
+    std::string fault;
+    if (scores.size() != open.passages.size())
+      fault = std::to_string(scores.size()) + " scores for " + std::to_string(open.passages.size()) + " passages";
+    else if (!std::ranges::all_of(scores, [](double score) { return std::isfinite(score); }))
+      fault = "a score that is not finite";
+    if (!fault.empty()) {
+      const BackendError error("a reranker gave " + fault, BackendError::Kind::permanent);
+      replies.emplace_back(reply.ticket, std::make_exception_ptr(error));
       return;
     }
     std::vector<std::size_t> order(scores.size());

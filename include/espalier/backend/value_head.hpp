@@ -7,8 +7,10 @@
 
 #include <Eigen/Core>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -84,6 +86,8 @@ class ValueHead {
       throw InputError(file, 0, name, "does not lie within the file");
     std::vector<float> numbers((end - begin) / sizeof(float));
     std::memcpy(numbers.data(), tensors.data() + begin, end - begin);
+    if (!std::ranges::all_of(numbers, [](float number) { return std::isfinite(number); }))
+      throw InputError(file, 0, name, "holds a number that is not finite");
     return numbers;
   }
 

@@ -55,39 +55,6 @@ inline std::string encoded_text(const Passage& passage) {
   return passage.title().empty() ? passage.text() : passage.title() + "\n" + passage.text();
 }
 
-/// Encodes all passages of a corpus, `batch` at a time, and calls take() with one vector after another. Throws the
-/// encoder's first error, or BackendError if embeddings differ in dimension. Throws std::invalid_argument if there are
-/// no passages.
-template <class Corpus, class Take>
-void encode_each(const Corpus& passages, AnyEncoder encoder, const Take& take, std::size_t batch = 256) {
-  if (passages.size() == 0) throw std::invalid_argument("there are no passages to encode");
-  if (batch == 0) bad_option("batch", batch, "1 or more");
-  std::size_t dimension = 0;
-  for (std::size_t begin = 0; begin < passages.size(); begin += batch) {
-    std::vector<EncodeRequest> texts;
-    for (std::size_t i = begin; i < std::min(begin + batch, passages.size()); ++i)
-      texts.emplace_back(encoded_text(passages[i]), EncodeRequest::Role::passage);
-    for (const auto& embedding : encoder(texts)) {
-      const Embedding& vector = embedding.value();
-      if (dimension == 0) dimension = vector.size();
-      const std::string fault = vector.empty() ? "an embedding is empty" : vector_fault(vector, dimension);
-      if (!fault.empty()) throw BackendError(fault, BackendError::Kind::permanent);
-      take(std::span<const float>(vector));
-    }
-  }
-}
-
-/// The same in memory. Returns [passages, dimension].
-template <class Corpus>
-Vectors encode_passages(const Corpus& passages, AnyEncoder encoder, std::size_t batch = 256) {
-  std::vector<float> values;
-  encode_each(
-      passages, std::move(encoder),
-      [&](std::span<const float> vector) { values.insert(values.end(), vector.begin(), vector.end()); }, batch);
-  const std::size_t dimension = values.size() / passages.size();
-  return Vectors(std::move(values), dimension);
-}
-
 }  // namespace detail
 
 /// A retriever of passages by their vectors. It encodes the queries of a batch in one call and searches an index whose
@@ -104,10 +71,9 @@ class VectorRetriever {
                                   std::to_string(passages_.size()) + " passages");
   }
   /// Encodes the passages and builds the index from them.
-  VectorRetriever(Corpus passages, detail::AnyEncoder encoder, const typename Index::Options& options = {})
-      : passages_(std::move(passages)),
-        index_(detail::encode_passages(passages_, encoder), options),
-        encoder_(std::move(encoder)) {}
+  template <class I = Index>
+  VectorRetriever(Corpus passages, detail::AnyEncoder encoder, const typename I::Options& options = {})
+      : passages_(std::move(passages)), index_(I::encoded(passages_, encoder, options)), encoder_(std::move(encoder)) {}
 
   std::vector<Outcome<Passages>> operator()(std::span<const Query> queries) {
     std::vector<EncodeRequest> texts;
@@ -140,7 +106,6 @@ class VectorRetriever {
       for (const Passage& p : passages_) hasher.add(p.id()).add(p.title()).add(p.text());
     return hasher.finish();
   }
-  [[nodiscard]] const Index& index() const { return index_; }
 
  private:
   Passages passages_of(const std::vector<Hit>& hits) const {

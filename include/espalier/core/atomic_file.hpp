@@ -19,7 +19,9 @@ namespace espalier::detail {
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path)
-      : path_(std::move(path)), temporary_(path_ + ".part"), file_(std::fopen(temporary_.c_str(), "wb")) {
+      : path_(path.empty() ? throw InputError("''", 0, "", "cannot be written: the path is empty") : std::move(path)),
+        temporary_(path_ + ".part"),
+        file_(std::fopen(temporary_.c_str(), "wb")) {
     if (file_ == nullptr) fail("cannot be written");
   }
   AtomicFile(AtomicFile&& other) noexcept

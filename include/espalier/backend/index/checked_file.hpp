@@ -85,13 +85,6 @@ class CheckedFile {
   class Section {
    public:
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    /// The number of T in it. Throws if its size is not a multiple.
-    template <class T>
-    [[nodiscard]] std::uint64_t count() const {
-      if (size_ % sizeof(T) != 0)
-        fail("has " + std::to_string(size_) + " bytes, no multiple of " + std::to_string(sizeof(T)));
-      return size_ / sizeof(T);
-    }
     /// `count` numbers or records from `first` on, valid as long as a copy of the section lives. Throws if they reach
     /// beyond the section or are damaged.
     template <class T>
@@ -137,7 +130,6 @@ class CheckedFile {
 
   /// Throws if there is no section with this name.
   [[nodiscard]] Section section(const std::string& name) const { return {content_, name, content_->section(name)}; }
-  [[nodiscard]] std::uint64_t size() const { return content_->header().file_size; }
   /// Differs if any byte of an undamaged file differs.
   [[nodiscard]] std::uint64_t identity() const { return content_->header().checksum; }
   /// Reads the whole file and throws at the first damage.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/backend/detail/index/checked_writer.hpp>
+#include <espalier/backend/detail/index/corpus.hpp>
 #include <espalier/backend/index/checked_file.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
@@ -31,8 +32,6 @@ class MappedCorpus {
   class Writer;
   static constexpr const char* kind = "corpus";
   static constexpr std::uint32_t version = 2;
-  /// The hash of a corpus is that of the hashes of so many passages each, so that threads can share the work.
-  static constexpr std::size_t hashed_together = 8192;
 
   explicit MappedCorpus(const std::string& path) : MappedCorpus(detail::CheckedFile(path, kind, version)) {}
   /// From a file of this kind and version.
@@ -40,8 +39,9 @@ class MappedCorpus {
       : file_(std::move(file)), texts_(file_.section("texts")), places_(file_.section("places")) {
     const auto hash = file_.section("hash").items<std::uint64_t>(0, 2);
     hash_ = {hash[0], hash[1]};
-    const std::uint64_t places = places_.count<Place>();  // one more than passages, for the end
-    if (places == 0 || places > ~std::uint32_t(0)) places_.fail("has a wrong size");
+    const std::uint64_t places = places_.size() / sizeof(Place);  // one more than passages, for the end
+    if (places == 0 || places > ~std::uint32_t(0) || places_.size() % sizeof(Place) != 0)
+      places_.fail("has a wrong size");
     size_ = static_cast<std::size_t>(places - 1);
   }
 
@@ -82,14 +82,14 @@ class MappedCorpus::Writer {
     places_.push_back({file_.position(), size(passage.id()), size(passage.title())});
     ids_.emplace_back(Hasher().add(passage.id()).finish(), line);
     hasher_.add(passage.id()).add(passage.title()).add(passage.text());
-    if (places_.size() % hashed_together == 0) end_block();
+    if (places_.size() % detail::passages_hashed_together == 0) end_block();
     for (const std::string* part : {&passage.id(), &passage.title(), &passage.text()}) file_.write(*part);
   }
 
   /// Returns the corpus. Throws InputError for the first passage whose id an earlier one has.
   MappedCorpus commit() {
     check_ids();
-    if (places_.size() % hashed_together != 0) end_block();
+    if (places_.size() % detail::passages_hashed_together != 0) end_block();
     places_.push_back({file_.position(), 0, 0});
     file_.begin("places");
     file_.write(std::span(places_));

@@ -3,12 +3,11 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -80,7 +79,7 @@ concept VectorIndex = requires(const I& index, std::span<const VectorQuery> quer
 
 namespace detail {
 
-/// term(0) + ... + term(n - 1) with a fixed order of sums, so that every compiler gives the same bits.
+/// term(0) + ... + term(n - 1), summed in a fixed order.
 template <class Term>
 double sum_of(std::size_t n, const Term& term) {
   double lanes[8] = {};
@@ -96,7 +95,7 @@ inline double exact_dot(const float* a, const float* b, std::size_t n) {
   return sum_of(n, [a, b](std::size_t i) { return double(a[i]) * double(b[i]); });
 }
 
-/// The squared distance.
+/// The squared distance. Its bits are the same where the compiler fuses no multiplication with a sum.
 inline double exact_square_distance(const float* a, const float* b, std::size_t n) {
   return sum_of(n, [a, b](std::size_t i) { return (double(a[i]) - double(b[i])) * (double(a[i]) - double(b[i])); });
 }

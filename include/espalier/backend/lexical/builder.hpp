@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,12 +43,10 @@ namespace detail {
 class LexicalBuilder {
  public:
   /// Builds in memory, or a file for LexicalIndex::open(). Then runs are stored in another file until the build is
-  /// done. So memory holds only the dictionary, four bytes per passage, and the threads' working data. Throws
+  /// done. So memory holds only the dictionary, eight bytes per passage, and the threads' working data. Throws
   /// std::invalid_argument for an option out of range.
-  explicit LexicalBuilder(const Bm25Options& options, const std::string& path = "")
-      : options_(options),
-        runs_(path.empty() ? "" : path + ".runs"),
-        file_(path, LexicalIndex::kind, LexicalIndex::version) {
+  explicit LexicalBuilder(const Bm25Options& options, const std::optional<std::string>& path = std::nullopt)
+      : options_(options), file_(path, LexicalIndex::kind, LexicalIndex::version), runs_(path) {
     if (!(options.k1 >= 0 && std::isfinite(options.k1))) bad_option("k1", options.k1, "0 or more");
     if (!(options.b >= 0 && options.b <= 1)) bad_option("b", options.b, "0 to 1");
   }
@@ -62,9 +61,8 @@ class LexicalBuilder {
   }
 
  private:
-  static constexpr std::size_t part = 8192;  // passages. The corpus hash is made of the hashes of such parts
-
   void read(const AnyCorpus& corpus) {
+    constexpr std::size_t part = passages_hashed_together;
     const std::size_t parts = (corpus.size() + part - 1) / part, workers = worker_count(options_.threads, parts);
     std::vector<LexicalRunWriter> writers(workers);
     std::vector<Hash> hashes(parts);
@@ -170,8 +168,8 @@ class LexicalBuilder {
   }
 
   const Bm25Options& options_;
-  RunStore runs_;
   CheckedWriter file_;
+  RunStore runs_;
   LexicalIndex::Facts facts_{};
   std::vector<std::uint32_t> lengths_;
   std::vector<float> norms_;

@@ -2,11 +2,11 @@
 
 #include <espalier/backend/index/checked_file.hpp>
 #include <espalier/core/atomic_file.hpp>
-#include <espalier/core/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,27 +17,27 @@
 
 namespace espalier::backend::detail {
 
-/// Writes a checked file, section by section. It appears whole at commit() or not at all. Throws InputError that
-/// names the path.
+/// Writes a checked file, section by section. The names of its kind and sections fit their fields. It appears whole at
+/// commit() or not at all. Throws InputError that names the path.
 class CheckedWriter {
  public:
-  /// Writes to memory if the path is empty.
-  CheckedWriter(std::string path, std::string_view kind, std::uint32_t version) : path_(std::move(path)), kind_(kind) {
-    if (!path_.empty()) file_.emplace(path_);
+  /// Without a path it writes to memory.
+  CheckedWriter(const std::optional<std::string>& path, std::string_view kind, std::uint32_t version)
+      : path_(path.value_or("an index in memory")), kind_(kind) {
+    if (path) file_.emplace(*path);
     std::memcpy(header_.magic, "espalier", sizeof header_.magic);
     header_.layout = CheckedHeader::this_layout;
     header_.version = version;
-    name(header_.kind, kind);
+    kind.copy(header_.kind, sizeof header_.kind);
     put(&header_, sizeof header_);  // its place, filled in at the end
   }
 
   /// Ends the open section and opens the next.
   void begin(std::string_view section) {
     end_section();
-    if (header_.sections == CheckedHeader::most_sections) throw Error(path_ + ": too many sections");
     append(std::string(static_cast<std::size_t>(-header_.payload_size % 64), '\0'));
     CheckedSection& next = header_.section[header_.sections++];
-    name(next.name, section);
+    section.copy(next.name, sizeof next.name);
     next.offset = header_.payload_size;
   }
   /// Adds to the open section.
@@ -62,7 +62,8 @@ class CheckedWriter {
     header_.checksum = checksum(std::as_bytes(std::span(&header_, 1)).first(offsetof(CheckedHeader, checksum)), 0);
     if (!file_) {
       std::memcpy(memory_.data(), &header_, sizeof header_);
-      return CheckedFile("an index in memory", hold(std::move(memory_)), kind_, header_.version);
+      const auto held = std::make_shared<const std::string>(std::move(memory_));
+      return CheckedFile(path_, {std::as_bytes(std::span(*held)), held}, kind_, header_.version);
     }
     file_->rewind();
     put(&header_, sizeof header_);
@@ -71,12 +72,6 @@ class CheckedWriter {
   }
 
  private:
-  template <std::size_t N>
-  void name(char (&field)[N], std::string_view text) const {
-    if (text.size() > N)
-      throw Error(path_ + ": a name of more than " + std::to_string(N) + " bytes: " + std::string(text));
-    text.copy(field, N);
-  }
   void end_section() {
     if (header_.sections > 0) header_.section[header_.sections - 1].size = position();
   }

@@ -10,6 +10,9 @@
 
 namespace espalier::backend::detail {
 
+/// The hash of a corpus is that of the hashes of so many passages each, so that threads can share the work.
+inline constexpr std::size_t passages_hashed_together = 8192;
+
 /// Passages by position: a std::vector<Passage>, or a store that reads them on request. Any number of threads may read.
 template <class C>
 concept PassageCorpus = requires(const C& corpus, std::size_t i) {

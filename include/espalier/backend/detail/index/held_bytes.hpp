@@ -12,7 +12,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 
 namespace espalier::backend::detail {
 
@@ -22,11 +21,6 @@ struct HeldBytes {
   std::shared_ptr<const void> holder;
   bool of_file = false;
 };
-
-inline HeldBytes hold(std::string text) {
-  const auto held = std::make_shared<const std::string>(std::move(text));
-  return {std::as_bytes(std::span(*held)), held};
-}
 
 /// The bytes of a file, mapped into memory for reading. Throws InputError that names the path.
 inline HeldBytes map_file(const std::string& path) {

@@ -142,9 +142,9 @@ class LexicalRunReader {
 /// The runs of an index under construction, in memory or in a file that the store removes.
 class RunStore {
  public:
-  /// Keeps runs in memory if the path is empty. Throws InputError that names the path.
-  explicit RunStore(const std::string& path) {
-    if (!path.empty()) file_.emplace(path);
+  /// Keeps runs in memory, or beside the index at `path`. Throws InputError that names the file.
+  explicit RunStore(const std::optional<std::string>& path) {
+    if (path) file_.emplace(*path + ".runs");
   }
 
   void resize(std::size_t runs) { runs_.resize(runs); }
