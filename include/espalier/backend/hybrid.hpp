@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -56,7 +56,7 @@ class Hybrid final : public Service<Query, Passages> {
   }
 
   void submit(Ticket ticket, const Query& query) override {
-    open_.emplace(ticket, Open(query.k, parts_.size()));
+    open_.emplace(ticket, Open{query.k, std::vector<std::optional<Passages>>(parts_.size())});
     for (const Part& part : parts_) part->submit(ticket, Query(query.text, std::max(query.k, options_.depth)));
   }
   std::vector<Reply<Passages>> poll(std::chrono::milliseconds wait) override {
@@ -79,7 +79,6 @@ class Hybrid final : public Service<Query, Passages> {
 
  private:
   struct Open {
-    Open(std::uint32_t wanted, std::size_t parts) : k(wanted), found(parts) {}
     std::uint32_t k;
     std::vector<std::optional<Passages>> found;  ///< by part
   };

@@ -103,7 +103,7 @@ class Journaled final : public Service<In, Out> {
       const BackendError error(missing(key, request), BackendError::Kind::permanent);
       hits_.emplace_back(ticket, std::make_exception_ptr(error));
     } else {
-      waiting_.insert_or_assign(ticket, Waiting(key, request, text_of(request)));
+      waiting_.insert_or_assign(ticket, Waiting{key, request, text_of(request)});
       inner_->submit(ticket, request);
     }
   }
@@ -136,8 +136,6 @@ class Journaled final : public Service<In, Out> {
  private:
   using Clock = std::chrono::steady_clock;
   struct Waiting {
-    Waiting(Hash k, In r, std::shared_ptr<const detail::RequestText> t)
-        : key(k), request(std::move(r)), text(std::move(t)) {}
     Hash key;
     In request;
     std::shared_ptr<const detail::RequestText> text;
@@ -158,7 +156,7 @@ class Journaled final : public Service<In, Out> {
     }
     return last_text_ = std::make_shared<const detail::RequestText>(detail::request_json(request));
   }
-  [[nodiscard]] detail::RecordNote note(const Waiting& waiting, const Out& answer) const {
+  [[nodiscard]] detail::RecordNote note(const Waiting& waiting, [[maybe_unused]] const Out& answer) const {
     detail::RecordNote note;
     note.source = source_;
     note.request = waiting.text;
@@ -171,8 +169,6 @@ class Journaled final : public Service<In, Out> {
       note.prompt_tokens = answer.prompt_tokens;
       note.completion_tokens = answer.completion_tokens;
       note.attempts = answer.attempts;
-    } else {
-      (void)answer;
     }
     return note;
   }

@@ -106,7 +106,6 @@ class PostingList {
     blocks_ = section.items<std::byte>(begin, packed_ - begin);
   }
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  [[nodiscard]] std::uint32_t share() const { return share_; }
   [[nodiscard]] std::size_t blocks() const { return full_ + (size_ % packed_numbers != 0); }
   /// Upper bound of the block's passages.
   [[nodiscard]] std::uint32_t last(std::size_t block) const { return block < full_ ? load(block).last : passages_ - 1; }

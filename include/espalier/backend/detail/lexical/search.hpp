@@ -5,7 +5,6 @@
 #include <espalier/backend/lexical/index.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
