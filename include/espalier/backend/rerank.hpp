@@ -10,9 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,8 +87,7 @@ class Reranked final : public Service<Query, Passages> {
   void scored(Reply<RerankRequest::Scores>& reply, std::vector<Reply<Passages>>& replies) {
     const auto at = open_.find(reply.ticket);
     if (at == open_.end()) return;
-    const Open open = std::move(at->second);
-    open_.erase(at);
+    const Open open = std::move(open_.extract(at).mapped());
     if (!reply.outcome.ok()) {
       replies.emplace_back(reply.ticket, reply.outcome.error());
       return;
@@ -104,12 +103,10 @@ class Reranked final : public Service<Query, Passages> {
       replies.emplace_back(reply.ticket, std::make_exception_ptr(error));
       return;
     }
-    std::vector<std::size_t> order(scores.size());
-    std::iota(order.begin(), order.end(), std::size_t(0));
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return scores[a] > scores[b]; });
     Passages best;
-    for (const std::size_t i : order)
-      if (best.size() < open.query.k) best.push_back(open.passages[i].scored(scores[i]));
+    for (std::size_t i = 0; i < scores.size(); ++i) best.push_back(open.passages[i].scored(scores[i]));
+    std::ranges::stable_sort(best, std::greater<>(), &Passage::score);
+    if (best.size() > open.query.k) best.erase(best.begin() + open.query.k, best.end());
     replies.emplace_back(reply.ticket, std::move(best));
   }
 

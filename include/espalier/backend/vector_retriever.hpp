@@ -2,9 +2,9 @@
 
 #include <espalier/backend/index/vectors.hpp>
 #include <espalier/core/batch_service.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/core/passage.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
