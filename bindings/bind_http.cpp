@@ -117,8 +117,8 @@ HttpEncoder make_client(const backend::HttpOptions& http, const std::string& url
 
 HttpScorer make_scorer(const backend::HttpOptions& http, const std::string& url, const std::string& model,
                        const std::string& revision, const std::string& task, std::size_t batch) {
-  if (!url.ends_with("/classify") && !url.ends_with("/pooling"))
-    bad_option("url", url, "an address that ends in /classify or /pooling");
+  if (!backend::detail::is_scorer(url))
+    bad_option("url", backend::detail::Url(url).shown(), "an address that ends in /classify or /pooling");
   return make<HttpScorer, backend::HttpEncoder>(backend::HttpEncoderOptions{
       .url = url, .model = model, .revision = revision, .task = task, .batch = batch, .http = http});
 }
@@ -152,7 +152,9 @@ void bind_http(py::module_& m) {
               py::arg("rerank_depth") = 100, py::arg("batch") = 16,
               "`name` says what is searched, corpus and index; it is part of the journal's key.");
 
-  auto encoder = part_class<HttpEncoder>(m, "HttpEncoder", "An encoder behind a server with OpenAI's /embeddings.");
+  auto encoder = part_class<HttpEncoder>(m, "HttpEncoder",
+                                         "An encoder behind a server with OpenAI's /embeddings, or with /classify or "
+                                         "/pooling at an address that ends so.");
   encoder.def_readonly("model", &HttpEncoder::model)
       .def_readonly("profile", &HttpEncoder::profile, "The profile's name.");
   bind_client(encoder, &make_client, py::arg("url"), py::arg("model"), py::kw_only(), py::arg("profile") = "none",

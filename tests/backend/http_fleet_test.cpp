@@ -53,6 +53,14 @@ TEST_CASE("an address is shown without secrets") {
   CHECK(shown_address("http://me@a") == "http://a");
 }
 
+TEST_CASE("an address is a scorer's by its path, whatever follows it") {
+  for (const char* url :
+       {"http://a/classify", "https://me:pw@a/v1/pooling", "http://a/pooling?key=1", "http://a/classify#x"})
+    CHECK(is_scorer(url));
+  for (const char* url : {"http://a/v1", "http://a/v1?next=/classify", "http://a/classify/", "http://a/v1#/pooling"})
+    CHECK(!is_scorer(url));
+}
+
 TEST_CASE("a window grows by one a window of good replies while it is full, and halves once for what was under way") {
   HttpWindow window(4, 6);
   CHECK(window.width() == 4);

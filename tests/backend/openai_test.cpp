@@ -849,7 +849,10 @@ TEST_CASE("bad options are named") {
   CHECK(message([](auto&) {}) == "");
   CHECK(test::holds(message([](auto& o) { o.model = ""; }), "'model'"));
   CHECK(test::holds(message([](auto& o) { o.url = "localhost:8000"; }), "'url' is localhost:8000"));
-  CHECK(!test::holds(message([](auto& o) { o.url = "ftp://a:hunter2@b/"; }), "hunter2"));
+  for (const std::string url : {"ftp://a:hunter2@b/", "ftp://b/?key=hunter2", "http://a:1#hunter2@b/"})
+    CHECK(!test::holds(message([&](auto& o) { o.url = url; }), "hunter2"));
+  for (const std::string more : {"http://a:p*hunter2@b/v1", "http://b/v1?key=hunter2*x"})
+    CHECK(!test::holds(message([&](auto& o) { o.endpoints = {more}; }), "hunter2"));
   CHECK(test::holds(message([](auto& o) { o.url = "file:///etc/passwd"; }), "'url'"));
   CHECK(test::holds(message([](auto& o) { o.extra_body = "[1]"; }), "'extra_body'"));
   CHECK(test::holds(message([](auto& o) { o.extra_body = "{"; }), "'extra_body'"));

@@ -120,8 +120,12 @@ def test_scorers_read_numbers() -> None:
         assert esp.parts.HttpScorer(f"{running.url}/classify", "m")([esp.parts.EncodeRequest("x", "passage")]) == [
             [0.5, -1.0]
         ]
-    with pytest.raises(ValueError, match="classify"):
-        esp.parts.HttpScorer("http://127.0.0.1:1/other", "m")
+        keyed = esp.parts.HttpScorer(f"{running.url}/classify?key=secret", "m")
+        assert keyed([esp.parts.EncodeRequest("x", "passage")]) == [[0.5, -1.0]]
+    with pytest.raises(ValueError, match="classify") as refused:
+        esp.parts.HttpScorer("http://me:secret@127.0.0.1:1/other?key=secret", "m")
+    assert "is http://127.0.0.1:1/other, allowed" in str(refused.value)
+    assert "secret" not in str(refused.value)
 
 
 def test_retrievers_know_their_interfaces_by_name() -> None:

@@ -177,10 +177,8 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   using Api = detail::VectorApi;
 
   [[nodiscard]] Api api() const {
-    const std::string path = detail::Url(options_.url).path();
-    return options_.api.value_or(path.ends_with("/classify")  ? Api::classify
-                                 : path.ends_with("/pooling") ? Api::pooling
-                                                              : Api::embeddings);
+    if (options_.api || !detail::is_scorer(options_.url)) return options_.api.value_or(Api::embeddings);
+    return detail::Url(options_.url).path().ends_with("/pooling") ? Api::pooling : Api::classify;
   }
   [[nodiscard]] detail::Url address() const {
     const detail::Url url(options_.url);

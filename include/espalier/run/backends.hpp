@@ -56,13 +56,8 @@ Backend<In, Out> open_given(const Given<In, Out>& given, const std::string& labe
 
 inline bool is_url(const std::string& text) { return text.starts_with("http://") || text.starts_with("https://"); }
 
-/// True for the address of a server that answers with numbers.
-inline bool is_scorer(const std::string& url) {
-  return is_url(url) && (url.ends_with("/classify") || url.ends_with("/pooling"));
-}
-
 /// True for the address of a server that answers with texts.
-inline bool is_model_server(const std::string& url) { return is_url(url) && !is_scorer(url); }
+inline bool is_model_server(const std::string& url) { return is_url(url) && !backend::detail::is_scorer(url); }
 
 #ifdef ESPALIER_HAS_CURL
 
@@ -84,7 +79,7 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
                                const std::vector<std::string>& endpoints, const Settings& settings,
                                const std::vector<rag::Example>& examples, const sim::Skills& skills) {
   if (!is_url(source) && !endpoints.empty())
-    bad_option("endpoint", endpoints.front(), "none beside a model without a URL");
+    bad_option("endpoint", backend::detail::shown_address(endpoints.front()), "none beside a model without a URL");
   if (const auto given = settings.given.models.find(source); given != settings.given.models.end())
     return open_given(given->second, model_name, settings.journal.replay);
   if (source == "simulated") {
@@ -95,10 +90,12 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   }
   const bool later = source == "batch" && !settings.journal.batch_file.empty();
   if (!is_url(source) && !later)
-    bad_option("model", source, "'simulated', or a URL with http:// or https://, in Python gguf:FILE or hf:FOLDER too");
+    bad_option("model", backend::detail::shown_address(source),
+               "'simulated', or a URL with http:// or https://, in Python gguf:FILE or hf:FOLDER too");
 #ifdef ESPALIER_HAS_CURL
-  if (is_scorer(source)) {
-    if (!endpoints.empty()) bad_option("endpoint", endpoints.front(), "none beside /classify and /pooling");
+  if (backend::detail::is_scorer(source)) {
+    if (!endpoints.empty())
+      bad_option("endpoint", backend::detail::shown_address(endpoints.front()), "none beside /classify and /pooling");
     EncoderBackend scorer = make_client({.url = source, .model = model_name}, model_name, settings);
     return {std::make_unique<backend::ScoringModel>(std::move(scorer.service)), scorer.fingerprint, model_name, true};
   }
@@ -145,9 +142,10 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
 inline EncoderBackend make_encoder(const Settings& settings) {
   if (settings.given.encoder)
     return open_given(*settings.given.encoder, settings.encoder.name, settings.journal.replay);
-  if (!is_url(settings.encoder.url)) bad_option("encoder", settings.encoder.url, "the URL of an embeddings server");
+  if (!is_url(settings.encoder.url))
+    bad_option("encoder", backend::detail::shown_address(settings.encoder.url), "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
-  if (is_scorer(settings.encoder.url))
+  if (backend::detail::is_scorer(settings.encoder.url))
     return make_client({.url = settings.encoder.url, .model = settings.encoder.name, .task = "embed"}, "encoder",
                        settings);
   return make_client({.url = settings.encoder.url,
@@ -169,7 +167,8 @@ inline auto waiting(EncoderBackend encoder) {
 /// The client of the settings' value server. A port sees it as an encoder of two numbers.
 inline EncoderBackend make_value_server(const Settings& settings) {
   if (settings.given.values) return open_given(*settings.given.values, settings.values.name, settings.journal.replay);
-  if (!is_url(settings.values.server)) bad_option("value-server", settings.values.server, "the URL of a value server");
+  if (!is_url(settings.values.server))
+    bad_option("value-server", backend::detail::shown_address(settings.values.server), "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL
   return make_client(
       {.url = settings.values.server, .api = backend::HttpEncoderOptions::Api::values, .model = settings.values.name},

@@ -82,7 +82,7 @@ class Url {
     const bool parsed = curl_url_set(url_.get(), CURLUPART_URL, text.c_str(), 0) == CURLUE_OK;
     const std::string scheme = parsed ? part(CURLUPART_SCHEME) : "";
     if (scheme != "http" && scheme != "https")
-      bad_option("url", text.substr(text.rfind('@') + 1), "an address that begins with http:// or https://");
+      bad_option("url", shown_address(text.substr(text.rfind('@') + 1)), "an http:// or https:// address");
   }
   [[nodiscard]] std::string host() const { return part(CURLUPART_HOST); }
   [[nodiscard]] std::string path() const { return part(CURLUPART_PATH); }

@@ -33,6 +33,12 @@ inline std::string shown_address(std::string url) {
   return at == std::string::npos || at < host ? url : url.erase(host, at + 1 - host);
 }
 
+/// True for the address of a server that answers with numbers, by its path.
+inline bool is_scorer(const std::string& url) {
+  const std::string shown = shown_address(url);
+  return shown.ends_with("/classify") || shown.ends_with("/pooling");
+}
+
 /// Reads "URL" or "URL*WEIGHT". Throws std::invalid_argument for a weight that is not a number above 0.
 inline Replica read_replica(std::string text) {
   const std::size_t star = text.rfind('*');
@@ -41,7 +47,7 @@ inline Replica read_replica(std::string text) {
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data() + star + 1, last, weight);
   if (error != std::errc() || end != last || !(weight > 0 && weight < 1e6))
-    bad_option("endpoint", "..." + text.substr(star), "URL or URL*WEIGHT, a weight above 0 and below 1e6");
+    bad_option("endpoint", shown_address(text), "URL or URL*WEIGHT, a weight above 0 and below 1e6");
   text.resize(star);
   return {std::move(text), weight};
 }
