@@ -135,6 +135,7 @@ TEST_CASE("encoder options are checked, and the fingerprint covers what shapes a
   CHECK(HttpEncoder({.model = "m", .profile = {.query_prefix = "q"}}).fingerprint() !=
         HttpEncoder({.model = "m", .profile = {.passage_prefix = "q"}}).fingerprint());
   CHECK(HttpEncoder({.model = "m", .profile = {.normalise = true}}).fingerprint() != base);
+  CHECK(base.hex() == "7d20fe99418aa9794fd4e317eff4a23d");  // journals hold it
 }
 
 TEST_CASE("profiles are known by name") {

@@ -4,6 +4,7 @@
 #include "http_testing.hpp"
 #include <doctest/doctest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,29 @@ TEST_CASE("damaged scores are sent for again, and bad options are refused") {
         HttpEncoder({.url = "http://b/classify", .model = "m"}).fingerprint());
   CHECK(HttpEncoder({.url = "http://a/pooling", .model = "m"}).fingerprint() !=
         HttpEncoder({.url = "http://a/classify", .model = "m"}).fingerprint());
+}
+
+TEST_CASE("the fingerprint of a model that scores covers what is made of its texts and numbers") {
+  using Options = HttpEncoderOptions;
+  const Options values{.api = Options::Api::values, .model = "m"};
+  const Options scorer{.url = "http://a/classify?key=1", .model = "m"};
+  const auto of = [](const Options& options) { return HttpEncoder(options).fingerprint(); };
+  CHECK(of(values).hex() == "910368778afd01171d84cb483cadf8a4");  // journals hold these
+  CHECK(of(scorer).hex() == "38af4edf4110371bd0004e691191cef4");
+  for (const Options& plain : {values, scorer}) {
+    std::set<std::string> seen{of(plain).hex()};
+    Options changed = plain;
+    changed.revision = "2";
+    seen.insert(of(changed).hex());
+    for (const EncoderProfile& profile :
+         {EncoderProfile{.query_prefix = "q"}, EncoderProfile{.passage_prefix = "q"}, EncoderProfile{.normalise = true},
+          EncoderProfile{.max_tokens = 9}, EncoderProfile::named("e5")}) {
+      changed = plain;
+      changed.profile = profile;
+      seen.insert(of(changed).hex());
+    }
+    CHECK(seen.size() == 7);
+  }
 }
 
 TEST_CASE("a value server gives each text a plan and a search value") {

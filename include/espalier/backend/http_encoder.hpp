@@ -35,6 +35,7 @@ struct EncoderProfile {
   bool normalise = false;      ///< scale embeddings to length 1
   std::size_t max_tokens = 0;  ///< tokens that the model reads of a text, special tokens included, 0 = unknown
 
+  bool operator==(const EncoderProfile&) const = default;
   /// The profile of this name, as in the model card, or null.
   static const EncoderProfile* find(std::string_view name);
   /// The same. Throws std::invalid_argument for an unknown name.
@@ -154,17 +155,12 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   [[nodiscard]] Hash fingerprint() const {
     const EncoderProfile& profile = options_.profile;
     Hasher hasher;
-    if (api() == Api::values) return hasher.add(std::string_view("http values")).add(options_.model).finish();
-    if (api() != Api::embeddings) {
-      hasher.add(std::string_view("http scorer")).add(options_.model).add(options_.revision).add(options_.task);
-      return hasher.add(std::uint64_t(api() == Api::pooling)).finish();
-    }
-    hasher.add(std::string_view("http encoder"))
-        .add(options_.model)
-        .add(options_.revision)
-        .add(profile.query_prefix)
-        .add(profile.passage_prefix);
-    hasher.add(std::uint64_t(profile.normalise));
+    const bool embeds = api() == Api::embeddings, values = api() == Api::values;
+    hasher.add(std::string_view(embeds ? "http encoder" : values ? "http values" : "http scorer")).add(options_.model);
+    if (!values || !options_.revision.empty()) hasher.add(options_.revision);
+    if (!embeds && !values) hasher.add(options_.task).add(std::uint64_t(api() == Api::pooling));
+    if (!embeds && profile == EncoderProfile()) return hasher.finish();
+    hasher.add(profile.query_prefix).add(profile.passage_prefix).add(std::uint64_t(profile.normalise));
     if (profile.pooling != EncoderProfile::Pooling::unknown)
       hasher.add(std::string_view("pooling")).add(std::uint64_t(profile.pooling));
     if (const EncoderProfile* card = EncoderProfile::find(profile.name);
