@@ -192,6 +192,17 @@ TEST_CASE("a rest ends with one message, is doubled if that fails too, and is ov
   CHECK(!fleet.resting(0));
 }
 
+TEST_CASE("a server that is to show that it is back counts as none beside others") {
+  HttpFleet fleet = fleet_of({{"http://a"}, {"http://b"}});
+  for (int i = 0; i < 40; ++i) serve(fleet, 0, Served::good, 1), serve(fleet, 1, Served::good, 1);
+  serve(fleet, 0, Served::unreachable);
+  CHECK(fleet.up(0, after(0.5)));
+  CHECK(!fleet.other_up(1, after(0.5)));
+  CHECK(fleet.other_up(0, after(0.5)));
+  for (int i = 0; i < 40; ++i) serve(fleet, 1, Served::good, 4, std::nullopt, after(1));  // it has all the work now
+  CHECK(fleet.window(1).width() == 40);
+}
+
 TEST_CASE("a server alone never rests") {
   HttpFleet fleet = fleet_of({{"http://a"}});
   for (int i = 0; i < 9; ++i) serve(fleet, 0, Served::unreachable);

@@ -161,10 +161,10 @@ class HttpFleet {
     }
     return best || but == none ? best : choose(affinity, now);
   }
-  /// True if another server accepts messages.
+  /// True if another server accepts messages and does not rest.
   [[nodiscard]] bool other_up(std::size_t server, Time now) const {
     for (std::size_t i = 0; i < size(); ++i)
-      if (i != server && up(i, now)) return true;
+      if (i != server && up(i, now) && !resting(i)) return true;
     return false;
   }
   /// Rendezvous score of a server for an affinity. The highest score wins, in proportion to the weights over many
@@ -236,7 +236,7 @@ class HttpFleet {
     double least = std::numeric_limits<double>::infinity();
     const auto growth = [](const Server& s) { return s.replies < 32 ? 1e9 : s.figures.latency / s.best; };
     for (std::size_t i = 0; i < size(); ++i)
-      if (i != server && up(i, now)) least = std::min(least, growth(servers_[i]));
+      if (i != server && up(i, now) && !resting(i)) least = std::min(least, growth(servers_[i]));
     return servers_[server].replies >= 32 && growth(servers_[server]) > 2 * least;
   }
 
