@@ -168,6 +168,18 @@ TEST_CASE("Ollama is asked on its own routes, its options in their place") {
   CHECK(answer.logprob == -0.5);
 }
 
+TEST_CASE("OpenAI's own server is known by its address, without a question, and is told") {
+  std::vector<Server> told;
+  auto fleet = std::make_shared<HttpFleet>(std::vector<Replica>{{"https://api.openai.com/v1"}}, HttpOptions());
+  ServerDialect asked(
+      std::nullopt, fleet, "", {}, [&](Server found) { told.push_back(found); }, std::make_shared<HttpClient>());
+  CHECK(told.empty());
+  for (int i = 0; i < 2; ++i) CHECK(asked.known());
+  CHECK(told == std::vector{Server::openai});
+  CHECK(asked.accounts().requests == 0);
+  CHECK(fleet->figures(0).requests == 0);
+}
+
 TEST_CASE("chunks are asked for where they tell usage at their end") {
   for (const Dialect& dialect : dialects) {
     const auto got = test::exchange<OpenAi>(OpenAiOptions{.server = dialect.server, .stream = true}, "/v1",

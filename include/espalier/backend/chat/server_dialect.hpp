@@ -34,23 +34,21 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
         fleet_(std::move(fleet)),
         key_(std::move(api_key)),
         options_(std::move(options)),
-        found_(std::move(found)) {
-    if (!server_ && Url(fleet_->replicas().front().url).host() == "api.openai.com") server_ = Server::openai;
-  }
+        found_(std::move(found)) {}
 
   /// False while the server is being asked, which goes on while the client runs. Throws BackendError if the server
   /// could not be reached. A later call tries again.
   bool known() {
     if (server_) return true;
-    if (!std::exchange(asking_, true)) submit(next_, next_);
+    if (Url(fleet_->replicas().front().url).host() == "api.openai.com") tell(Server::openai);
+    else if (!std::exchange(asking_, true)) submit(next_, next_);
     for (const auto& reply : poll(std::chrono::milliseconds(0))) {
       asking_ = false;
       next_ = 0;
       const Server found = reply.outcome.value();  // or its failure
       next_ = reply.ticket + 1;
       if (found == Server::other && next_ <= routes.size()) return known();
-      server_ = found;
-      if (found_) found_(found);
+      tell(found);
     }
     return server_.has_value();
   }
@@ -58,6 +56,10 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   [[nodiscard]] const Dialect& dialect() const { return dialect_of(*server_); }
 
  private:
+  void tell(Server found) {
+    server_ = found;
+    if (found_) found_(found);
+  }
   struct Route {
     std::string_view path;   ///< path at the server's root
     std::string_view field;  ///< a member of its answer
