@@ -29,9 +29,18 @@ TEST_CASE("a damaged file is named") {
   const KnownServers known(file);
   test::write_bytes(file, "{\"http://a/v1\":\"vllm");
   CHECK_THROWS_WITH_AS((void)known.at("http://a/v1"), doctest::Contains("servers.json"), InputError);
-  test::write_bytes(file, "{\"http://a/v1\":\"auto\"}");
-  CHECK_THROWS_WITH_AS((void)known.at("http://a/v1"),
-                       doctest::Contains("field 'http://a/v1': no sort of server is called \"auto\""), InputError);
+}
+
+TEST_CASE("a sort that another version knew is asked for again") {
+  const TemporaryFolder folder;
+  const std::string file = folder / "servers.json";
+  const KnownServers known(file);
+  test::write_bytes(file, R"({"http://a/v1":"llamacpp-python","http://b/v1":"gateway","http://c/v1":"vllm"})");
+  CHECK(!known.at("http://a/v1"));
+  CHECK(!known.at("http://b/v1"));
+  CHECK(known.at("http://c/v1") == Server::vllm);
+  known.keep("http://a/v1", Server::llamacpp);
+  CHECK(known.at("http://a/v1") == Server::llamacpp);
 }
 
 TEST_CASE("without a file nothing is kept") {

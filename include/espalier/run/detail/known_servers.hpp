@@ -10,8 +10,6 @@
 #include <espalier/run/files.hpp>
 #include <espalier/run/settings.hpp>
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <filesystem>
 #include <functional>
@@ -44,14 +42,13 @@ class KnownServers {
   explicit KnownServers(const Settings& settings)
       : file_(settings.output.folder.empty() ? "" : settings.output.folder + "/servers.json") {}
 
-  /// The kind of the server at this address, if it is known. Throws InputError for a file that cannot be read.
+  /// The kind of the server at this address. Nothing if it is not known, or is kept under a name of another version.
+  /// Throws InputError for a file that cannot be read.
   [[nodiscard]] std::optional<backend::Server> at(const std::string& address) const {
-    const auto known = names();
-    const auto found = known.find(address);
-    if (found == known.end()) return std::nullopt;
+    const std::string kept = names()[address];
     for (const backend::detail::Dialect& dialect : backend::detail::dialects)
-      if (found->second == output::detail::quoted(dialect.name)) return dialect.server;
-    throw InputError(file_.string(), 0, address, fmt::format("no sort of server is called {}", found->second));
+      if (kept == output::detail::quoted(dialect.name)) return dialect.server;
+    return std::nullopt;
   }
   /// Keeps a server's kind. A server that was not identified, perhaps without a key, is asked again next time.
   void keep(const std::string& address, backend::Server server) const {
