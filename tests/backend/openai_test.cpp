@@ -353,6 +353,43 @@ TEST_CASE("replies without end hold little memory, however many, and the others 
   CHECK(good == 16);
   CHECK(given_up == 16);
   CHECK(most - before < kept_when_freed + 128 * megabyte);  // 16 replies of 64 MiB without the limit
+TEST_CASE("no reply grows where all under way have twice max_receiving_bytes, even if others hold them") {
+  using namespace backend::detail;
+  FaultServer server(Answer{.body = std::string(100, 'x')});
+  HttpOptions limits = test::quick();
+  limits.max_receiving_bytes = 1000;
+  const auto endpoint = std::make_shared<const HttpEndpoint>(Url(server.url("/")), "", limits);
+  HttpLoop loop;
+  const auto ends = [&](std::size_t held) {
+    HttpReceiving all{7, held};  // 8 replies: a share of 125 bytes
+    HttpTransfer transfer(all);
+    transfer.prepare(endpoint, 0, "", 60);
+    loop.add(transfer.easy());
+    auto ended = loop.ended();
+    for (; !ended; ended = loop.ended()) loop.turn(HttpLoop::Clock::now() + std::chrono::seconds(1));
+    loop.remove(transfer.easy());
+    return ended->second;
+  };
+  CHECK(ends(1900) == CURLE_OK);
+  CHECK(ends(1902) == CURLE_WRITE_ERROR);
+}
+
+TEST_CASE("a byte order mark before a reply, whole or in chunks, or before an error is no damage") {
+  const std::string mark = "\xEF\xBB\xBF";
+  const auto asked = [&](const std::string& body, bool stream, int status = 200) {
+    FaultServer server(Answer{.body = mark + body, .status = status});
+    OpenAiOptions chosen = options(server);
+    chosen.stream = stream;
+    chosen.http.max_attempts = 1;
+    OpenAi model(chosen);
+    return test::ask(model, {Prompt("q")})[0];
+  };
+  for (const bool stream : {false, true}) CHECK(asked(chat_reply("a"), stream).value().text == "a");
+  CHECK(asked("data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\ndata: [DONE]\n\n", true).value().text == "b");
+  const auto quota = test::failure_of(asked(R"({"error":{"message":"no","code":"insufficient_quota"}})", false, 429));
+  CHECK(quota.kind == Kind::permanent);
+}
+
 }
 
 TEST_CASE("an error under status 200 is classified by its code") {

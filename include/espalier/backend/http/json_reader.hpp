@@ -17,10 +17,11 @@
 
 namespace espalier::backend::detail {
 
-/// Writes U+FFFD for what JSON text may not hold: bytes that are not UTF-8, and escapes of half a surrogate pair. True
-/// if there were any.
+/// Drops a byte order mark, and writes U+FFFD for what JSON text may not hold: bytes that are not UTF-8, and escapes of
+/// half a surrogate pair. True if there were such.
 inline bool repair_json(std::string& text) {
   bool damaged = false;
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   if (!simdjson::validate_utf8(text)) {
     damaged = true;
     std::string valid;

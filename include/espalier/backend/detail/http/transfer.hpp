@@ -156,6 +156,7 @@ class HttpTransfer {
   }
   [[nodiscard]] BackendError status_error(JsonReader& json) {
     ServerError error;
+    repair_json(body_);
     std::string said = body_;
     try {
       const simdjson::dom::element root = json.read(body_);
