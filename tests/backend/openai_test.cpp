@@ -456,11 +456,13 @@ TEST_CASE("a pause is asked for in seconds, as a date or in milliseconds, and no
   };
   for (const char* longer :
        {"Retry-After: 3600\r\n", "retry-after:3600\r\n", "Retry-After-Ms: 3600000\r\n",
-        "Retry-After: Sun, 07 Nov 2094 08:49:37 GMT\r\n", "retry-after-ms: 3600000\r\nRetry-After: 1\r\n"})
+        "Retry-After: Sun, 07 Nov 2094 08:49:37 GMT\r\n", "retry-after-ms: 3600000\r\nRetry-After: 1\r\n",
+        "retry-after-ms: inf\r\nRetry-After: 3600\r\n"})
     CHECK(requests(longer) == 1);
-  for (const char* none : {"Retry-After: soon\r\n", "Retry-After: -3\r\n", "Retry-After:\r\n", "retry-after-ms: x\r\n",
-                           "Retry-After: Sun, 06 Nov 1994 08:00:00 GMT\r\n", "X-Retry-After: 3600\r\n",
-                           "Retry-After: 3600\r\nRetry-After-Ms: 1\r\n"})
+  for (const char* none :
+       {"Retry-After: soon\r\n", "Retry-After: -3\r\n", "Retry-After:\r\n", "retry-after-ms: x\r\n",
+        "retry-after-ms: inf\r\n", "retry-after-ms: nan\r\n", "Retry-After: Sun, 06 Nov 1994 08:00:00 GMT\r\n",
+        "X-Retry-After: 3600\r\n", "Retry-After: 3600\r\nRetry-After-Ms: 1\r\n"})
     CHECK(requests(none) == 2);
 }
 

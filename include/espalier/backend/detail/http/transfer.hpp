@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -52,7 +53,7 @@ class HttpTransfer {
   [[nodiscard]] std::string& received() { return body_; }
   /// The seconds that the server asks for: retry-after-ms, or else Retry-After (seconds or an HTTP date).
   [[nodiscard]] std::optional<double> retry_after() const {
-    if (pause_ms_ > 0) return pause_ms_ / 1000;
+    if (pause_ms_ > 0 && std::isfinite(pause_ms_)) return pause_ms_ / 1000;
     curl_off_t seconds = 0;
     curl_easy_getinfo(easy(), CURLINFO_RETRY_AFTER, &seconds);
     return seconds > 0 ? std::optional(static_cast<double>(seconds)) : std::nullopt;
