@@ -21,8 +21,8 @@ struct HttpOptions {
   double backoff_s = 0.5;
   double backoff_limit_s = 30;                             ///< >= backoff_s
   std::size_t max_response_bytes = std::size_t(64) << 20;  ///< a longer reply counts as damaged, >= 1
-  std::size_t max_receiving_bytes = std::size_t(256)
-                                    << 20;     ///< of all replies under way, >= 1. Above it, long ones fail
+  /// Of all replies under way, >= 1. Above it, long ones fail, and above twice as much all that grow.
+  std::size_t max_receiving_bytes = std::size_t(256) << 20;
   std::shared_ptr<HttpWatch> watch = nullptr;  ///< watches replies, null = none. Services that share a client share it
 
   /// Seconds to wait after failure number `failures` (from 1), with full jitter. `uniform` is in [0, 1).

@@ -174,14 +174,15 @@ class HttpTransfer {
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self) {
     return static_cast<HttpTransfer*>(self)->receive({data, size}) ? size : 0;
   }
-  /// False if the reply is too long, or if all replies are and it has more than its share.
+  /// False if the reply is too long, if all replies are and it has more than its share, or if all are twice too long.
   bool receive(std::string_view data) {
     const HttpOptions& options = endpoint_->options();
     all_->replies += held_ == 0 && !data.empty();
     all_->bytes += data.size();
     held_ += data.size();
     const std::size_t most = options.max_receiving_bytes;
-    if (held_ > options.max_response_bytes || (all_->bytes > most && held_ > most / all_->replies)) return false;
+    const bool hoards = all_->bytes > most && held_ > most / all_->replies;
+    if (held_ > options.max_response_bytes || hoards || all_->bytes / 2 > most) return false;
     body_ += data;
     return true;
   }
