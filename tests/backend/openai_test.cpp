@@ -351,6 +351,8 @@ TEST_CASE("replies without end hold little memory, however many, and the others 
   CHECK(good == 16);
   CHECK(given_up == 16);
   CHECK(most - before < kept_when_freed + 128 * megabyte);  // 16 replies of 64 MiB without the limit
+}
+
 TEST_CASE("no reply grows where all under way have twice max_receiving_bytes, even if others hold them") {
   using namespace backend::detail;
   FaultServer server(Answer{.body = std::string(100, 'x')});
@@ -386,8 +388,6 @@ TEST_CASE("a byte order mark before a reply, whole or in chunks, or before an er
   CHECK(asked("data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\ndata: [DONE]\n\n", true).value().text == "b");
   const auto quota = test::failure_of(asked(R"({"error":{"message":"no","code":"insufficient_quota"}})", false, 429));
   CHECK(quota.kind == Kind::permanent);
-}
-
 }
 
 TEST_CASE("an error under status 200 is classified by its code") {
@@ -769,6 +769,18 @@ TEST_CASE("services on one client hear of their own answers, and one may go whil
   while (replies.empty()) replies = b.poll(std::chrono::seconds(1));
   CHECK(replies[0].ticket == 5);
   CHECK(replies[0].outcome.value().text == "from b");
+}
+
+TEST_CASE("a client may be destroyed with requests in every state") {
+  FaultServer server([](const Received&, std::size_t number) {
+    return number % 2 ? Answer{.status = 503} : Answer{.fault = Fault::stall};
+  });
+  OpenAiOptions chosen = options(server);
+  chosen.http.max_in_flight = 8;
+  chosen.http.backoff_s = chosen.http.backoff_limit_s = 20;
+  OpenAi model(chosen);
+  for (std::size_t i = 0; i < 20; ++i) model.submit(i, Prompt("q"));
+  while (server.received().size() < 8) CHECK(model.poll(std::chrono::milliseconds(5)).empty());
 }
 
 TEST_CASE("the key comes from a file or the environment, is sent, and is in no message") {
