@@ -299,7 +299,7 @@ TEST_CASE("a grammar goes into the field of each sort of server, and is refused 
   };
   CHECK(test::holds(sent(Server::vllm), R"("structured_outputs":{"grammar":)" + gbnf + "}"));
   CHECK(test::holds(sent(Server::sglang), R"("ebnf":)" + gbnf));
-  for (const Server sort : {Server::llamacpp}) CHECK(test::holds(sent(sort), R"(,"grammar":)" + gbnf));
+  CHECK(test::holds(sent(Server::llamacpp), R"(,"grammar":)" + gbnf));
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp})
     CHECK(test::holds(sent(sort), R"("stop":["</a>"])"));
   const std::string schema = Grammar(*asked->protocol, asked->protocol->purposes[0], 512).json_schema();
@@ -770,8 +770,7 @@ TEST_CASE("tags are asked for as tools, one function each, where the server has 
   CHECK(test::holds(ollama, tools));
   CHECK(!test::holds(ollama, "tool_choice"));
   CHECK(!test::holds(exchange(Server::vllm, calling({}), chat_reply("a")).request.body, "tool"));
-  for (const Server sort : {Server::other})
-    CHECK(test::holds(why_not(sort, calling().shared_body()), "cannot be asked for calls of tools"));
+  CHECK(test::holds(why_not(Server::other, calling().shared_body()), "cannot be asked for calls of tools"));
   const auto plain = test::exchange<OpenAi>(OpenAiOptions{.chat = false, .server = Server::vllm}, "/v1",
                                             std::vector{calling()}, chat_reply("a"));
   CHECK(test::holds(test::failure_of(plain.outcome()).message, "plain texts have none"));

@@ -69,54 +69,59 @@ class OpenAiRequest {
 
  private:
   /// All fields but n and the seed, up to where these belong: for Ollama's own routes that is in the open "options".
-  /// There, prompts that are too long fail and are not cut. All filters and penalties are set, because a server may
-  /// have defaults that are not neutral.
   [[nodiscard]] std::string fields_of(const PromptBody& body, const Dialect& dialect) {
-    const Sampling& sampling = body.sampling;
     const bool native = dialect.server == Server::ollama;
     JsonFields fields = asked(body), options;
-    JsonFields& sampled = native ? options : fields;
-    if (native) {
-      if (!chat(body)) fields.set("raw", true);
-      fields.set("stream", stream_).set("truncate", false).set("shift", false);
-      if (sampling.logprobs) fields.set("logprobs", true);
-    }
-    sampled.set("temperature", sampling.temperature).set("top_p", sampling.top_p);
-    sampled.set(chat(body) || native ? dialect.chat_limit : "max_tokens", limit(body));
+    set_sampling(native ? options : fields, body, dialect);
     if (chat(body)) thinking_.write(fields, dialect);
-    if (!sampling.stop.empty() && !is_wrapped(body, dialect)) sampled.set_list("stop", sampling.stop);
-    if (const auto tools = tools_of(body); !native && !tools.empty()) {
-      const bool all = tools.size() == body.protocol->purpose(body.purpose)->returns.size();
-      fields.set("tool_choice", std::string_view(all ? "required" : "auto")).set("parallel_tool_calls", false);
-    }
-    if (dialect.top_k_off) {
-      sampled.set("top_k", sampling.top_k != 0 ? sampling.top_k : *dialect.top_k_off);
-      sampled.set("min_p", sampling.min_p);
-    }
-    if (!dialect.penalty.empty()) sampled.set(dialect.penalty, 1);
-    if (!native) {
-      if (dialect.special_tokens) fields.set("skip_special_tokens", false);
-      // Greedy samples share no message.
-      if (dialect.token_ids && sampling.temperature > 0) fields.set("return_token_ids", true);
-      if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
-      if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
-      if (chat(body) && is_prefill(body))
-        fields.set("continue_final_message", true).set("add_generation_prompt", false);
-      if (stream_) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
-    }
-    if (!sampling.grammar.empty()) fields.set_json(dialect.grammar, grammar_json(body, dialect));
+    if (native) set_native(fields, body);
+    else set_common(fields, body, dialect);
+    if (!body.sampling.grammar.empty()) fields.set_json(dialect.grammar, grammar_json(body, dialect));
     merge(fields, extra_body_, native ? &options : nullptr);
-    merge(fields, sampling.extra_body, native ? &options : nullptr);
+    merge(fields, body.sampling.extra_body, native ? &options : nullptr);
     return native ? fields.open_object() + ",\"options\":" + options.open_object() : fields.open_object();
   }
   [[nodiscard]] JsonFields asked(const PromptBody& body) const {
     JsonFields fields;
     fields.set("model", model_);
     if (chat(body)) fields.set_json("messages", messages(body));
-    else if (!body.ids.empty()) fields.set_list("prompt", body.ids);
+    else if (!body.ids.empty()) fields.set("prompt", body.ids);
     else fields.set("prompt", joined(body));
     if (const auto tools = tools_of(body); !tools.empty()) fields.set_json("tools", tools_json(tools));
     return fields;
+  }
+  /// All filters and penalties are set, because a server may have defaults that are not neutral.
+  void set_sampling(JsonFields& fields, const PromptBody& body, const Dialect& dialect) const {
+    const Sampling& sampling = body.sampling;
+    const bool limit_named = chat(body) || dialect.server == Server::ollama;
+    fields.set("temperature", sampling.temperature).set("top_p", sampling.top_p);
+    fields.set(limit_named ? dialect.chat_limit : "max_tokens", limit(body));
+    if (!sampling.stop.empty() && !is_wrapped(body, dialect)) fields.set("stop", sampling.stop);
+    if (dialect.top_k_off) {
+      fields.set("top_k", sampling.top_k != 0 ? sampling.top_k : *dialect.top_k_off);
+      fields.set("min_p", sampling.min_p);
+    }
+    if (!dialect.penalty.empty()) fields.set(dialect.penalty, 1);
+  }
+  /// On Ollama's own routes. Prompts that are too long fail there and are not cut.
+  void set_native(JsonFields& fields, const PromptBody& body) const {
+    if (!chat(body)) fields.set("raw", true);
+    fields.set("stream", stream_).set("truncate", false).set("shift", false);
+    if (body.sampling.logprobs) fields.set("logprobs", true);
+  }
+  void set_common(JsonFields& fields, const PromptBody& body, const Dialect& dialect) const {
+    const Sampling& sampling = body.sampling;
+    if (const auto tools = tools_of(body); !tools.empty()) {
+      const bool all = tools.size() == body.protocol->purpose(body.purpose)->returns.size();
+      fields.set("tool_choice", std::string_view(all ? "required" : "auto")).set("parallel_tool_calls", false);
+    }
+    if (dialect.special_tokens) fields.set("skip_special_tokens", false);
+    // Greedy samples share no message.
+    if (dialect.token_ids && sampling.temperature > 0) fields.set("return_token_ids", true);
+    if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
+    if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
+    if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
+    if (stream_) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
   }
   static std::string joined(const PromptBody& body) {
     std::string text;

@@ -91,18 +91,13 @@ inline Embedding read_embedding(simdjson::dom::element value) {
 /// The fields of a JSON object under construction, in order. A field can still be replaced or removed.
 class JsonFields {
  public:
-  /// Sets a field to a string, a number or a flag.
+  /// Sets a field to a string, a number, a flag or a list.
   template <class T>
   JsonFields& set(std::string_view name, const T& value) {
     std::string json;
-    JsonWriter(json).value(value);
-    return set_json(name, std::move(json));
-  }
-  /// Sets a field to a list.
-  template <class T>
-  JsonFields& set_list(std::string_view name, const std::vector<T>& values) {
-    std::string json;
-    JsonWriter(json).array(values);
+    JsonWriter out(json);
+    if constexpr (requires { out.value(value); }) out.value(value);
+    else out.array(value);
     return set_json(name, std::move(json));
   }
   /// Sets a field to text that is already JSON.
