@@ -28,16 +28,59 @@ int main() {
 }]=])
 set(espalier_http_try [=[
 #include <curl/curl.h>
+#include <cstddef>
+#include <initializer_list>
 int main() {
+  curl_global_init(CURL_GLOBAL_DEFAULT);
+  const curl_version_info_data& library = *curl_version_info(CURLVERSION_NOW);
+  const char* trusted = library.age < CURLVERSION_SEVENTH ? nullptr : library.cainfo;
   CURLM* multi = curl_multi_init();
   CURL* easy = curl_easy_init();
+  char error[CURL_ERROR_SIZE] = {};
+  char* self = nullptr;
+  long status = 0;
+  curl_off_t seconds = 0;
   int running = 0;
-  curl_easy_setopt(easy, CURLOPT_URL, "http://127.0.0.1");
-  curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
+  const auto set = [easy](CURLoption option, auto value) { curl_easy_setopt(easy, option, value); };
+  for (const CURLoption text : {CURLOPT_URL, CURLOPT_POSTFIELDS, CURLOPT_USERAGENT, CURLOPT_CAINFO}) set(text, trusted);
+  for (const CURLoption number : {CURLOPT_PIPEWAIT, CURLOPT_HTTPGET, CURLOPT_TIMEOUT_MS, CURLOPT_NOSIGNAL,
+                                  CURLOPT_TCP_KEEPALIVE, CURLOPT_CONNECTTIMEOUT_MS})
+    set(number, 1L);
+  std::size_t (*write)(char*, std::size_t, std::size_t, void*) = nullptr;
+  set(CURLOPT_WRITEFUNCTION, write);
+  set(CURLOPT_HEADERFUNCTION, write);
+  for (const CURLoption data : {CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_PRIVATE}) set(data, &running);
+  set(CURLOPT_ERRORBUFFER, error);
+  curl_slist* headers = curl_slist_append(nullptr, "Expect:");
+  set(CURLOPT_HTTPHEADER, headers);
+  set(CURLOPT_HTTP_VERSION, long(CURL_HTTP_VERSION_2TLS));
+  set(CURLOPT_POSTFIELDSIZE_LARGE, seconds);
+  curl_easy_getinfo(easy, CURLINFO_PRIVATE, &self);
+  curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+  curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
+  curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &seconds);
+  int (*on_socket)(CURL*, curl_socket_t, int, void*, void*) = nullptr;
+  int (*on_timer)(CURLM*, long, void*) = nullptr;
+  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, &running);
+  curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
+  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, &running);
+  curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 1L);
   curl_multi_add_handle(multi, easy);
+  curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
+  const CURLMsg* message = curl_multi_info_read(multi, &running);
+  curl_multi_remove_handle(multi, easy);
   CURLU* address = curl_url();
-  return curl_url_set(address, CURLUPART_URL, "http://a", CURLU_NON_SUPPORT_SCHEME) ||
-         curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
+  for (const CURLUPart part : {CURLUPART_SCHEME, CURLUPART_HOST, CURLUPART_PATH, CURLUPART_PASSWORD, CURLUPART_QUERY})
+    curl_url_get(address, part, &self, CURLU_URLDECODE);
+  curl_free(curl_easy_escape(nullptr, "a", 1));
+  curl_url_set(address, CURLUPART_URL, "http://a", 0);
+  curl_url_cleanup(address);
+  curl_slist_free_all(headers);
+  curl_easy_reset(easy);
+  curl_easy_cleanup(easy);
+  curl_multi_cleanup(multi);
+  return message && curl_strnequal("a", "A", 1) && curl_easy_strerror(CURLE_SSL_CACERT_BADFILE);
 }]=])
 set(espalier_sqlite_try [=[
 #include <sqlite3.h>

@@ -123,3 +123,13 @@ def test_the_python_reference_shows_every_public_name_once(monkeypatch):
         public = set(importlib.import_module(module).__all__)
         here = {name for place, name in shown if place == module}
         assert here <= public <= here | elsewhere, module
+
+
+def test_curl_is_tried_with_every_call_that_the_clients_make():
+    called = re.compile(r"\b(?:curl_[a-z_]+|CURL(?:OPT|INFO|MOPT|U?PART|_HTTP_VERSION)_\w+|CURLVERSION_\w+)")
+    headers = (ROOT / "include/espalier/backend").rglob("*.hpp")
+    used = {name for header in headers for name in called.findall(header.read_text("utf-8"))}
+    [tried] = re.findall(
+        r"set\(espalier_http_try (.*?)\]=\]", (ROOT / "cmake/components.cmake").read_text("utf-8"), re.DOTALL
+    )
+    assert "CURLINFO_RETRY_AFTER" in used and used - set(called.findall(tried)) == set()
