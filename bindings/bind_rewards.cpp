@@ -7,8 +7,8 @@
 #include <pybind11/stl.h>
 
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace espalier::python {
@@ -96,14 +96,8 @@ void bind_rewards(py::module_& m) {
   agreement.def(py::init<>());
   bind_reward(agreement);
 
-  m.def(
-      "metric_profiles",
-      [] {
-        std::vector<std::string_view> names;
-        for (const rag::detail::MetricRules& rules : rag::detail::metric_rules) names.push_back(rules.name);
-        return names;
-      },
-      "The ways of scoring an answer, by name; 'common' is one more name for hotpot's.");
+  m.def("metric_profiles", &rag::detail::profile_names,
+        "The ways of scoring an answer, by name; 'common' is one more name for hotpot's.");
   m.def(
       "score",
       [](const std::string& profile, const std::optional<std::string>& prediction, const rag::Gold& gold) {

@@ -85,12 +85,12 @@ typename Part<In, Out>::Open opens(F f) {
   return [f = std::move(f)] { return std::make_unique<BatchService<In, Out, F>>(f); };
 }
 
-/// Whether a backend is a part. False for a function. Raises TypeError for anything else.
+/// True for a part, false for a Python function. Raises TypeError for anything else.
 template <class In, class Out>
 bool is_part(const py::object& backend, const std::string& role) {
   if (py::isinstance<Part<In, Out>>(backend)) return true;
   if (PyCallable_Check(backend.ptr())) return false;
-  throw py::type_error(fmt::format("the {0} must be a function of a list of requests or a {0} of espalier, not {1}",
+  throw py::type_error(fmt::format("the {} must be a function of a list of requests or one of espalier.parts, not {}",
                                    role, type_name(backend)));
 }
 
