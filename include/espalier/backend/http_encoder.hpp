@@ -37,7 +37,20 @@ struct EncoderProfile {
 
   bool operator==(const EncoderProfile&) const = default;
   /// The profile of this name, as in the model card, or null.
-  static const EncoderProfile* find(std::string_view name);
+  static const EncoderProfile* find(std::string_view name) {
+    static const std::array<EncoderProfile, 6> all = {{
+        {},
+        {"e5", "query: ", "passage: ", Pooling::mean, true, 512},
+        {"e5-instruct", "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ",
+         "", Pooling::mean, true, 512},
+        {"bge", "Represent this sentence for searching relevant passages: ", "", Pooling::cls, true, 512},
+        {"gte", "", "", Pooling::mean, true, 512},
+        {"minilm", "", "", Pooling::mean, true, 256},
+    }};
+    for (const EncoderProfile& profile : all)
+      if (profile.name == name) return &profile;
+    return nullptr;
+  }
   /// The same. Throws std::invalid_argument for an unknown name.
   static const EncoderProfile& named(std::string_view name) {
     if (const EncoderProfile* found = find(name)) return *found;
@@ -45,26 +58,20 @@ struct EncoderProfile {
   }
 };
 
-inline const EncoderProfile* EncoderProfile::find(std::string_view name) {
-  static const std::array<EncoderProfile, 6> all = {{
-      {},
-      {"e5", "query: ", "passage: ", Pooling::mean, true, 512},
-      {"e5-instruct", "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ",
-       "", Pooling::mean, true, 512},
-      {"bge", "Represent this sentence for searching relevant passages: ", "", Pooling::cls, true, 512},
-      {"gte", "", "", Pooling::mean, true, 512},
-      {"minilm", "", "", Pooling::mean, true, 256},
-  }};
-  for (const EncoderProfile& profile : all)
-    if (profile.name == name) return &profile;
-  return nullptr;
-}
-
 namespace detail {
 
 /// The text with the prefix for its role.
 inline std::string prefixed(const EncodeRequest& request, const EncoderProfile& profile) {
   return (request.role == EncodeRequest::Role::query ? profile.query_prefix : profile.passage_prefix) + request.text;
+}
+
+/// Scales to length 1, with a sum in order and in double. Zero stays zero.
+inline void normalise(Embedding& embedding) {
+  double sum = 0;
+  for (const float x : embedding) sum += double(x) * double(x);
+  if (sum == 0) return;
+  const double scale = 1 / std::sqrt(sum);
+  for (float& x : embedding) x = static_cast<float>(double(x) * scale);
 }
 
 }  // namespace detail
@@ -87,19 +94,6 @@ struct HttpEncoderOptions {
   std::size_t batch = 64;  ///< largest number of texts in one message, >= 1
   HttpOptions http = {};
 };
-
-namespace detail {
-
-/// Scales to length 1, with a sum in order and in double. Zero stays zero.
-inline void normalise(Embedding& embedding) {
-  double sum = 0;
-  for (const float x : embedding) sum += double(x) * double(x);
-  if (sum == 0) return;
-  const double scale = 1 / std::sqrt(sum);
-  for (float& x : embedding) x = static_cast<float>(double(x) * scale);
-}
-
-}  // namespace detail
 
 /// Such a model as an asynchronous service. Of a value server the vector is its plan and its search value. Throws
 /// std::invalid_argument for bad options.

@@ -11,6 +11,7 @@
 #include <curl/curl.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -153,14 +154,8 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
       for (const Query& query : group) {
         body += "{}\n";
         JsonWriter json(body);  // a line each
-        json.begin_object()
-            .field("size", query.k)
-            .key("query")
-            .begin_object()
-            .key("multi_match")
-            .begin_object()
-            .field("query", query.text);
-        json.key("fields").begin_array().value("title").value("contents").value("text").end_array();
+        json.begin_object().field("size", query.k).key("query").begin_object().key("multi_match").begin_object();
+        json.field("query", query.text).key("fields").array(std::array{"title", "contents", "text"});
         json.end_object().end_object().end_object();
         body += '\n';
       }

@@ -125,19 +125,29 @@ class HttpClient {
     const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
     ++exchange.attempts;
     exchange.endpoint->tell_sent(now);
-    exchange.under_way = idle_.take();
+    exchange.under_way = take();
     exchange.under_way->prepare(exchange.endpoint, *server, exchange.body, std::min(options.timeout_s, left));
     exchange.under_way->exchange = exchange.id;
     loop_.add(exchange.under_way->easy());
     exchange.number = fleet.begin(*server);
     exchange.attempt();
   }
+  std::unique_ptr<detail::HttpTransfer> take() {
+    if (idle_.empty()) return std::make_unique<detail::HttpTransfer>(receiving_);
+    auto transfer = std::move(idle_.back());
+    idle_.pop_back();
+    return transfer;
+  }
+  void put_back(std::unique_ptr<detail::HttpTransfer> transfer) {
+    transfer->forget();
+    idle_.push_back(std::move(transfer));
+  }
   /// Ends the attempt under way.
   void stop(detail::HttpExchange& exchange) {
     if (!exchange.under_way) return;
     loop_.remove(exchange.under_way->easy());
     exchange.endpoint->fleet().end(exchange.under_way->server());
-    idle_.put_back(std::move(exchange.under_way));
+    put_back(std::move(exchange.under_way));
   }
   /// Begins attempts that wait in line, as far as there is room.
   void advance(detail::HttpFleet& fleet) {
@@ -181,7 +191,7 @@ class HttpClient {
         ++settled_;
       }
     }
-    idle_.put_back(std::move(attempt));
+    put_back(std::move(attempt));
     advance(fleet);
   }
 
@@ -215,10 +225,10 @@ class HttpClient {
 
   using Timer = std::pair<Clock::time_point, Id>;
   detail::HttpLoop loop_;
-  detail::HttpTransfers idle_;
+  detail::HttpReceiving receiving_;
+  std::vector<std::unique_ptr<detail::HttpTransfer>> idle_;  ///< those that can be used again
   std::unordered_map<Id, std::unique_ptr<detail::HttpExchange>> exchanges_;
-  std::unordered_map<const detail::HttpFleet*, std::deque<Id>>
-      lines_;  ///< requests that wait for room, in order of arrival
+  std::unordered_map<const detail::HttpFleet*, std::deque<Id>> lines_;     ///< who waits for room, in order of arrival
   std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;  ///< when the next attempts begin
   std::shared_ptr<HttpWatch> watch_;
   Random jitter_{Seed(static_cast<std::uint64_t>(Clock::now().time_since_epoch().count()))};

@@ -166,8 +166,6 @@ class HttpEndpoint {
   }
   [[nodiscard]] HttpFleet& fleet() const { return *fleet_; }
   [[nodiscard]] const std::string& url(std::size_t server) const { return urls_[server]; }
-  /// PEM file of trusted authorities, "" = libcurl's own.
-  [[nodiscard]] const std::string& authorities() const { return authorities_; }
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] curl_slist* headers() const { return headers_.get(); }
 
@@ -205,7 +203,6 @@ class HttpEndpoint {
   std::string name_;               ///< the first server's address, used as the fleet's name
   Secrets secrets_;
   HttpOptions options_;
-  std::string authorities_ = authorities_file();
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
 };
 

@@ -33,8 +33,8 @@ inline bool repair_json(std::string& text) {
     }
     text = std::move(valid);
   }
-  const auto surrogate = [&](std::size_t at,
-                             std::string_view third) {  // "\ud8xx" ... "\udbxx" or "\udcxx" ... "\udfxx"
+  // "\ud8xx" ... "\udbxx" or "\udcxx" ... "\udfxx"
+  const auto surrogate = [&](std::size_t at, std::string_view third) {
     return text.size() - at >= 6 && text[at] == '\\' && text[at + 1] == 'u' && (text[at + 2] | 0x20) == 'd' &&
            third.find(text[at + 3]) != std::string_view::npos;
   };

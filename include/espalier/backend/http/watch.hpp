@@ -35,11 +35,7 @@ class HttpWatch {
     state.what = what;
   }
   /// The server has replied, even if it refused.
-  void replied(const std::string& server) {
-    State& state = servers_[server];
-    state = State();
-    state.replied = true;
-  }
+  void replied(const std::string& server) { servers_[server] = State{.replied = true}; }
   /// Reports servers that have been silent too long.
   void look(Time now) {
     for (auto& [server, state] : servers_) {

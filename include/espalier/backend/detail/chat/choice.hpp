@@ -90,7 +90,6 @@ class Choice {
     simdjson::dom::element message = part;
     chat = !part["message"].get(message) || chat;
     add_message(message, piece);
-    thought += field<std::string_view>(message, "thinking").value_or("");
     add_calls(message, false);
     if (const auto reason = field<std::string_view>(part, "done_reason").value_or(""); !reason.empty()) finish = reason;
     add_logprobs(part);
@@ -107,7 +106,7 @@ class Choice {
 
  private:
   void add_message(simdjson::dom::element message, bool piece) {
-    for (const char* name : {"reasoning_content", "reasoning"})
+    for (const char* name : {"reasoning_content", "reasoning", "thinking"})
       if (const auto more = field<std::string_view>(message, name)) {
         thought += *more;
         break;

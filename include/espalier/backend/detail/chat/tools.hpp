@@ -28,8 +28,7 @@ inline std::vector<const Protocol::Tag*> tools_of(const PromptBody& body) {
 
 /// The name of a tool's only parameter, a string.
 inline std::string_view parameter_of(const Protocol::Tag& tool) {
-  if (tool.name == "search") return "query";
-  return tool.name;
+  return tool.name == "search" ? "query" : std::string_view(tool.name);
 }
 
 /// The "tools" of a chat request: a function for each tag, named by its role.

@@ -102,8 +102,7 @@ class HttpTransfer {
     if (code == CURLE_WRITE_ERROR)
       return BackendError(held_ > endpoint_->options().max_response_bytes
                               ? "the reply is longer than max_response_bytes"
-                              : "the replies under way are longer than max_receiving_bytes together, and this was one "
-                                "of the longest");
+                              : "the replies under way are longer than max_receiving_bytes together");
     if (code != CURLE_OK) return transport_error(code);
     if (status() / 100 != 2) return status_error(json);
     return std::nullopt;
@@ -144,7 +143,7 @@ class HttpTransfer {
     set(CURLOPT_HTTP_VERSION, long(CURL_HTTP_VERSION_2TLS));
     set(CURLOPT_HTTPHEADER, endpoint->headers());
     set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, static_cast<long>(1000 * options.connect_timeout_s)));
-    if (!endpoint->authorities().empty()) set(CURLOPT_CAINFO, endpoint->authorities().c_str());
+    if (const std::string trusted = authorities_file(); !trusted.empty()) set(CURLOPT_CAINFO, trusted.c_str());
     endpoint_ = endpoint;
   }
 
@@ -203,25 +202,6 @@ class HttpTransfer {
   double pause_ms_ = 0;   ///< of the header retry-after-ms, 0 = none
   Clock::time_point began_{};
   char detail_[CURL_ERROR_SIZE] = {};
-};
-
-/// Transfers that can be reused.
-class HttpTransfers {
- public:
-  std::unique_ptr<HttpTransfer> take() {
-    if (idle_.empty()) return std::make_unique<HttpTransfer>(receiving_);
-    auto transfer = std::move(idle_.back());
-    idle_.pop_back();
-    return transfer;
-  }
-  void put_back(std::unique_ptr<HttpTransfer> transfer) {
-    transfer->forget();
-    idle_.push_back(std::move(transfer));
-  }
-
- private:
-  HttpReceiving receiving_;
-  std::vector<std::unique_ptr<HttpTransfer>> idle_;
 };
 
 }  // namespace espalier::backend::detail
