@@ -11,63 +11,57 @@ namespace espalier::method {
 /// AirRAG's prompts in our own words. Documents have their own slot. Histories show queries and responses.
 /// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet airrag_prompts() {
-  Protocol protocol{"airrag",
-                    {{"say", {"question"}, {"queries"}},
-                     {"da", {"question"}, {"answer"}},
-                     {"ra", {"documents", "query"}, {"sub_answer"}},
-                     {"qt", {"question", "history", "documents", "query"}, {"queries"}},
-                     {"sa", {"documents", "question", "history"}, {"answer"}},
-                     {"refine", {"documents", "question", "history", "candidates"}, {"answer"}},
-                     {"process_reward", {"question", "history", "step"}, {"score"}, {0, 1, 1}}},
-                    {{"queries", "", ""},
-                     {"sub_answer", "", ""},
-                     {"answer", "Answer:", "\n"},
-                     {"score", "<score>", "</score>"},
-                     {"history.search", "Query:", "\n"},
-                     {"history.sub_answer", "Response:", "\n"}},
-                    "Doc {rank}(Title: {title}) {text}\n",
-                    {"information", "queries"}};
   using detail::part;
-  rag::PromptSet::Texts texts;
-  texts["say"] =
-      R"(Analyse the question before anything is looked up. If it is unclear or holds several questions, put it into simpler words or split it into sub-questions in the order in which they must be answered, one a line. If it is simple and clear already, write None.
+  return detail::prompt_set(
+      {"airrag",
+       {},
+       {{"queries", "", ""},
+        {"sub_answer", "", ""},
+        {"answer", "Answer:", "\n"},
+        {"score", "<score>", "</score>"},
+        {"history.search", "Query:", "\n"},
+        {"history.sub_answer", "Response:", "\n"}},
+       "Doc {rank}(Title: {title}) {text}\n",
+       {"information", "queries"}},
+      {{{"say", {"question"}, {"queries"}},
+        R"(Analyse the question before anything is looked up. If it is unclear or holds several questions, put it into simpler words or split it into sub-questions in the order in which they must be answered, one a line. If it is simple and clear already, write None.
 
 )" + part("Question", "question") +
-      "### Sub-questions\n";
-  texts["da"] = R"(Answer the question from what you know.
+            "### Sub-questions\n"},
+       {{"da", {"question"}, {"answer"}}, R"(Answer the question from what you know.
 Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:
+
+)" + part("Question", "question") + "### Answer\n"},
+       {{"ra", {"documents", "query"}, {"sub_answer"}},
+        R"(Answer the query from the documents, in one sentence. If they do not say it, say what you know.
+
+)" + part("Documents", "documents") +
+            part("Query", "query") + "### Answer\n"},
+       {{"qt", {"question", "history", "documents", "query"}, {"queries"}},
+        R"(A question is being answered query by query. Improve the next query: put in the answers that were found before, word it so that a search engine finds what is still missing, step back to something more general, or write several queries, one a line. If nothing needs to change or nothing is missing, write None.
 
 )" + part("Question", "question") +
-                "### Answer\n";
-  texts["ra"] = R"(Answer the query from the documents, in one sentence. If they do not say it, say what you know.
-
-)" + part("Documents", "documents") +
-                part("Query", "query") + "### Answer\n";
-  texts["qt"] =
-      R"(A question is being answered query by query. Improve the next query: put in the answers that were found before, word it so that a search engine finds what is still missing, step back to something more general, or write several queries, one a line. If nothing needs to change or nothing is missing, write None.
-
-)" + part("Question", "question") +
-      part("Queries and answers so far", "history") + part("Documents", "documents") + part("Next query", "query") +
-      "### Improved query\n";
-  texts["sa"] = R"(Answer the question from the queries, their answers and the documents below.
+            part("Queries and answers so far", "history") + part("Documents", "documents") +
+            part("Next query", "query") + "### Improved query\n"},
+       {{"sa", {"documents", "question", "history"}, {"answer"}},
+        R"(Answer the question from the queries, their answers and the documents below.
 Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:
 
 )" + part("Documents", "documents") +
-                part("Question", "question") + part("Queries and answers", "history") + "### Answer\n";
-  texts["refine"] =
-      R"(Several attempts to answer a question are listed below; some may be wrong. Weigh them against each other and give the best answer.
+            part("Question", "question") + part("Queries and answers", "history") + "### Answer\n"},
+       {{"refine", {"documents", "question", "history", "candidates"}, {"answer"}},
+        R"(Several attempts to answer a question are listed below; some may be wrong. Weigh them against each other and give the best answer.
 Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:
 
 )" + part("Documents", "documents") +
-      part("Question", "question") + part("Queries and answers of the attempts", "history") +
-      part("Answers of the attempts", "candidates") + "### Answer\n";
-  texts["process_reward"] =
-      R"(Judge a finished attempt to answer a question: are its steps sound, and does its answer follow from them?
+            part("Question", "question") + part("Queries and answers of the attempts", "history") +
+            part("Answers of the attempts", "candidates") + "### Answer\n"},
+       {{"process_reward", {"question", "history", "step"}, {"score"}, {0, 1, 1}},
+        R"(Judge a finished attempt to answer a question: are its steps sound, and does its answer follow from them?
 Put a number from 0 (wrong) to 1 (right) inside <score></score>.
 
 )" + part("Question", "question") +
-      part("Steps", "history") + part("Its answer", "step") + "### Judgement\n";
-  return {std::move(protocol), std::move(texts)};
+            part("Steps", "history") + part("Its answer", "step") + "### Judgement\n"}});
 }
 
 namespace detail {

@@ -70,18 +70,8 @@ struct Baseline {
 
 namespace espalier::method::baselines::detail {
 
-/// Purposes of prompts, each with its text.
-using Prompts = std::vector<std::pair<Protocol::Purpose, std::string>>;
-
-/// Prompts in the marks of a protocol.
-inline rag::PromptSet prompt_set(Protocol marks, const Prompts& prompts) {
-  rag::PromptSet::Texts texts;
-  for (const auto& [purpose, text] : prompts) {
-    marks.purposes.push_back(purpose);
-    texts[purpose.name] = text;
-  }
-  return {std::move(marks), std::move(texts)};
-}
+using method::detail::Prompts;
+using method::detail::prompt_set;
 
 /// Shared pieces of the baselines' prompts.
 namespace words {

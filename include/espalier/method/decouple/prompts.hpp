@@ -10,56 +10,51 @@ namespace espalier::method {
 /// DecoupleRAG's prompts in our own words. A judge gives two numbers: one for the plan and one for the search.
 /// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet decouple_prompts() {
-  Protocol protocol{"decouple",
-                    {{"step", {"question", "history"}, {"search", "answer"}},
-                     {"plan", {"question", "history"}, {"thought", "answer"}},
-                     {"query", {"question", "history"}, {"search"}},
-                     {"forced_answer", {"question", "history"}, {"answer"}},
-                     {"judge", {"question", "history"}, {"score"}, {-1, 1, 2}},
-                     {"judge_answer", {"question", "gold", "answer"}, {"verdict"}}},
-                    {{"thought", "", ""},
-                     {"history.thought", "Thought:", "\n"},
-                     {"search", "Search(", ")"},
-                     {"information", "Observation:", "\n"},
-                     {"answer", "Finish(", ")"},
-                     {"score", "<score>", "</score>"},
-                     {"verdict", "", ""}},
-                    "Doc {rank}(Title: {title}) {text}\n"};
   using detail::part;
-  rag::PromptSet::Texts texts;
-  texts["step"] =
-      R"(Solve the question with a search engine, one step at a time. A step is a thought and one action. Actions:
+  return detail::prompt_set(
+      {"decouple",
+       {},
+       {{"thought", "", ""},
+        {"history.thought", "Thought:", "\n"},
+        {"search", "Search(", ")"},
+        {"information", "Observation:", "\n"},
+        {"answer", "Finish(", ")"},
+        {"score", "<score>", "</score>"},
+        {"verdict", "", ""}},
+       "Doc {rank}(Title: {title}) {text}\n"},
+      {{{"step", {"question", "history"}, {"search", "answer"}},
+        R"(Solve the question with a search engine, one step at a time. A step is a thought and one action. Actions:
 Search() looks something up: put one query between its brackets, or a JSON list with the query in several wordings. What is found follows as an observation.
 Finish() ends: put the answer between its brackets, as short as it can be.
 
 )" + part("Question", "question") +
-      part("Steps so far", "history") + "### Next thought and action\n";
-  texts["plan"] =
-      R"(You solve a question with a search engine, one step at a time. Write the next thought only: what is known, what is missing, and what to look up next. If nothing is missing, write Finish() instead, with the answer between its brackets, as short as it can be.
+            part("Steps so far", "history") + "### Next thought and action\n"},
+       {{"plan", {"question", "history"}, {"thought", "answer"}},
+        R"(You solve a question with a search engine, one step at a time. Write the next thought only: what is known, what is missing, and what to look up next. If nothing is missing, write Finish() instead, with the answer between its brackets, as short as it can be.
 
 )" + part("Question", "question") +
-      part("Steps so far", "history") + "### Next thought\n";
-  texts["query"] =
-      R"(You solve a question with a search engine, one step at a time. The last thought below says what to look up. Write Search() with one query between its brackets.
+            part("Steps so far", "history") + "### Next thought\n"},
+       {{"query", {"question", "history"}, {"search"}},
+        R"(You solve a question with a search engine, one step at a time. The last thought below says what to look up. Write Search() with one query between its brackets.
 
 )" + part("Question", "question") +
-      part("Steps so far", "history") + "### Query\n";
-  texts["forced_answer"] =
-      R"(No more searches are possible. Write Finish() with the answer that the steps below support best between its brackets, as short as it can be.
+            part("Steps so far", "history") + "### Query\n"},
+       {{"forced_answer", {"question", "history"}, {"answer"}},
+        R"(No more searches are possible. Write Finish() with the answer that the steps below support best between its brackets, as short as it can be.
 
 )" + part("Question", "question") +
-      part("Steps", "history") + "### Answer\n";
-  texts["judge"] =
-      R"(A question is being solved with a search engine, step by step. Judge the last step twice, each from -1 (harmful) to 1 (excellent): is its thought a sound plan for getting on, and did its search find what that plan needs?
+            part("Steps", "history") + "### Answer\n"},
+       {{"judge", {"question", "history"}, {"score"}, {-1, 1, 2}},
+        R"(A question is being solved with a search engine, step by step. Judge the last step twice, each from -1 (harmful) to 1 (excellent): is its thought a sound plan for getting on, and did its search find what that plan needs?
 Put two numbers inside <score></score>, separated by a comma: that of the plan, then that of the search.
 
 )" + part("Question", "question") +
-      part("Steps so far", "history") + "### Judgement\n";
-  texts["judge_answer"] = R"(Does the answer say the same as one of the right answers to the question? Write yes or no.
+            part("Steps so far", "history") + "### Judgement\n"},
+       {{"judge_answer", {"question", "gold", "answer"}, {"verdict"}},
+        R"(Does the answer say the same as one of the right answers to the question? Write yes or no.
 
 )" + part("Question", "question") +
-                          part("Right answers", "gold") + part("Answer", "answer") + "### yes or no\n";
-  return {std::move(protocol), std::move(texts)};
+            part("Right answers", "gold") + part("Answer", "answer") + "### yes or no\n"}});
 }
 
 namespace detail {

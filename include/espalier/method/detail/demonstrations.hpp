@@ -16,6 +16,19 @@
 /// What prompts are made of, and worked examples for them, in our own words.
 namespace espalier::method::detail {
 
+/// Purposes of prompts, each with its text.
+using Prompts = std::vector<std::pair<Protocol::Purpose, std::string>>;
+
+/// Prompts in the marks of a protocol.
+inline rag::PromptSet prompt_set(Protocol marks, const Prompts& prompts) {
+  rag::PromptSet::Texts texts;
+  for (const auto& [purpose, text] : prompts) {
+    marks.purposes.push_back(purpose);
+    texts[purpose.name] = text;
+  }
+  return {std::move(marks), std::move(texts)};
+}
+
 /// A heading of a prompt with the slot below it. Histories, documents and candidates bring a line end of their own.
 inline std::string part(const std::string& heading, const std::string& slot) {
   const bool ended = slot == "history" || slot == "documents" || slot == "candidates";

@@ -34,21 +34,17 @@ inline Slots next_slots(const rag::State& state, const Protocol& protocol) {
 /// ReasonRAG's prompts in our own words. Only the evidence prompt sees documents. Histories show the evidence.
 /// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet reasonrag_prompts() {
-  Protocol protocol{"reasonrag",
-                    {{"begin_reasoning", {"question"}, {"search", "answer"}},
-                     {"reasoning", {"question", "history"}, {"search", "answer"}},
-                     {"evidence", {"question", "query", "documents"}, {"sub_answer"}},
-                     {"forced_answer", {"question", "history"}, {"answer"}},
-                     {"judge", {"question", "history", "gold"}, {"score"}, {0, 100, 1}}},
-                    {{"search", "<query>", "</query>"},
-                     {"sub_answer", "<evidence>", "</evidence>"},
-                     {"answer", "<answer>", "</answer>"},
-                     {"score", "<score>", "</score>"}}};
-  protocol.hidden = {"information"};
   using detail::part;
-  rag::PromptSet::Texts texts;
-  texts["begin_reasoning"] =
-      R"(You solve a question with the help of a search engine. Think about what the question needs.
+  return detail::prompt_set(
+      {.method = "reasonrag",
+       .purposes = {},
+       .tags = {{"search", "<query>", "</query>"},
+                {"sub_answer", "<evidence>", "</evidence>"},
+                {"answer", "<answer>", "</answer>"},
+                {"score", "<score>", "</score>"}},
+       .hidden = {"information"}},
+      {{{"begin_reasoning", {"question"}, {"search", "answer"}},
+        R"(You solve a question with the help of a search engine. Think about what the question needs.
 
 If you can answer it from what you know for certain, put the answer inside <answer></answer>.
 Otherwise ask the search engine for the first thing that is missing: put one query inside <query></query>.
@@ -56,9 +52,9 @@ Otherwise ask the search engine for the first thing that is missing: put one que
 Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
 
 )" + part("Question", "question") +
-      "### Your reasoning\n";
-  texts["reasoning"] =
-      R"(You solve a question with the help of a search engine. Below are the question and what was asked and found so far. Think about what still separates the evidence from the answer.
+            "### Your reasoning\n"},
+       {{"reasoning", {"question", "history"}, {"search", "answer"}},
+        R"(You solve a question with the help of a search engine. Below are the question and what was asked and found so far. Think about what still separates the evidence from the answer.
 
 If the evidence settles the question, put the answer inside <answer></answer>.
 Otherwise ask for the next thing that is missing: put one query inside <query></query>. Do not repeat a query.
@@ -66,30 +62,29 @@ Otherwise ask for the next thing that is missing: put one query inside <query></
 Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
 
 )" + part("Question", "question") +
-      part("So far", "history") + "### Your reasoning\n";
-  texts["evidence"] =
-      R"(Below are a question, a query that was sent to a search engine to help answer it, and the texts that were found. Say in one or two sentences what the texts say about the query. Use the texts alone; if they do not say it, write "no evidence".
+            part("So far", "history") + "### Your reasoning\n"},
+       {{"evidence", {"question", "query", "documents"}, {"sub_answer"}},
+        R"(Below are a question, a query that was sent to a search engine to help answer it, and the texts that were found. Say in one or two sentences what the texts say about the query. Use the texts alone; if they do not say it, write "no evidence".
 
 Put what the texts say inside <evidence></evidence>.
 
 )" + part("Question", "question") +
-      part("Query", "query") + part("Texts", "documents") + "### Evidence\n";
-  texts["forced_answer"] =
-      R"(No more searches are possible. Give the answer to the question that the evidence below supports best.
+            part("Query", "query") + part("Texts", "documents") + "### Evidence\n"},
+       {{"forced_answer", {"question", "history"}, {"answer"}},
+        R"(No more searches are possible. Give the answer to the question that the evidence below supports best.
 
 Put it inside <answer></answer>.
 Keep it short: a name, a noun, a brief phrase.
 
 )" + part("Question", "question") +
-      part("Evidence", "history") + "### Your answer\n";
-  texts["judge"] =
-      R"(A question is being solved step by step with the help of a search engine. Below are the question, its right answer, and the steps so far. Judge how promising the steps are: are they correct, to the point, and on the way to the right answer without detours?
+            part("Evidence", "history") + "### Your answer\n"},
+       {{"judge", {"question", "history", "gold"}, {"score"}, {0, 100, 1}},
+        R"(A question is being solved step by step with the help of a search engine. Below are the question, its right answer, and the steps so far. Judge how promising the steps are: are they correct, to the point, and on the way to the right answer without detours?
 
 Put a whole number from 0 (hopeless) to 100 (as good as solved) inside <score></score>.
 
 )" + part("Question", "question") +
-      part("Right answer", "gold") + part("Steps so far", "history") + "### Your judgement\n";
-  return {std::move(protocol), std::move(texts)};
+            part("Right answer", "gold") + part("Steps so far", "history") + "### Your judgement\n"}});
 }
 
 namespace detail {
