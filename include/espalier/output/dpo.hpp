@@ -91,19 +91,17 @@ class PairWriter {
     const double margin = better - worse;
     const std::string accepted = form.step(tree_.action(chosen)), refused = form.step(tree_.action(rejected));
     if (!(margin > 0) || margin < options_.margin - 1e-9 || accepted == refused) return;
-    const std::string& tree = tree_.state(parent).question().id;
-    const std::string id = tree + '#' + std::to_string(chosen) + '>' + std::to_string(rejected);
+    const std::string id =
+        tree_.state(parent).question().id + '#' + std::to_string(chosen) + '>' + std::to_string(rejected);
     JsonWriter json(out_);
     json.begin_object().field("id", id).field("type", type).field("decision", decision);
     json.field("chosen_kind", rag::name(tree_.action(chosen).kind));
     json.field("rejected_kind", rag::name(tree_.action(rejected).kind));
     json.field("prompt", form.prompt() + form.begun()).field("chosen", accepted).field("rejected", refused);
-    json.key("provenance").begin_object().field("tree", tree).field("parent", parent);
+    record_.begin_provenance(json).field("parent", parent);
     json.field("chosen_node", chosen).field("rejected_node", rejected);
     json.field("chosen_reward", better).field("rejected_reward", worse).field("margin", margin);
-    record_.end_provenance(json);
-    json.end_object();
-    out_ += '\n';
+    record_.end_row(json, out_);
   }
 
   const TreeRecord& record_;

@@ -47,13 +47,11 @@ inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prom
     json.begin_object().field("id", question + '#' + std::to_string(row));
     json.field("prompt", prompt).field("completion", completion).key("loss_spans").begin_array();
     json.begin_array().value(begin).value(end_of_row).end_array().end_array();
-    json.key("provenance").begin_object().field("tree", question).key("nodes").array(nodes);
+    record.begin_provenance(json).key("nodes").array(nodes);
     json.key("rewards").begin_array();
     for (const NodeId node : nodes) json.value(own[node]);
     json.end_array().field("answer_reward", own[*end]).field("choice", detail::name(options.choice));
-    record.end_provenance(json);
-    json.end_object();
-    out += '\n';
+    record.end_row(json, out);
   };
   detail::PolicyForm form(prompts, tree.state(*end).question());
   std::vector<NodeId> nodes;

@@ -121,10 +121,8 @@ class TreeWriter {
       if (!follows_from(action, espalier::detail::closed_at_birth(node), own)) write_steps(own);
     }
     json_.field("visits", node.visits).field("value", node.mean()).field("total", node.total);
-    json_.field("reward", reward)
-        .field("prior", node.prior)
-        .field("evaluated", node.evaluated)
-        .field("status", name(node.status));
+    json_.field("reward", reward).field("prior", node.prior);
+    json_.field("evaluated", node.evaluated).field("status", name(node.status));
     if (node.reason != Reason::none) json_.field("reason", name(node.reason));
     json_.end_object();
   }

@@ -16,9 +16,14 @@ struct TreeRecord {
   std::string method;
   std::uint64_t seed = 0;  ///< the run's seed
   std::string options;     ///< the search options as a JSON object
-  /// Writes the last fields of a row's provenance and closes it.
-  void end_provenance(JsonWriter& json) const {
-    json.field("method", method).field("seed", seed).key("options").raw(options).end_object();
+  /// Begins the provenance of a row.
+  JsonWriter& begin_provenance(JsonWriter& json) const {
+    return json.key("provenance").begin_object().field("tree", tree.state(tree.root()).question().id);
+  }
+  /// Writes the last fields of a row's provenance, and ends the row and its line.
+  void end_row(JsonWriter& json, std::string& out) const {
+    json.field("method", method).field("seed", seed).key("options").raw(options).end_object().end_object();
+    out += '\n';
   }
 };
 

@@ -44,11 +44,8 @@ inline void append_state_scores(const output::TreeRecord& record, double thresho
     const double f1 = rag::score(rag::Profile::common, tree.state(end).answer(), tree.state(end).gold()).f1;
     JsonWriter json(out);
     json.begin_object().field("id", question.id + '#' + std::to_string(end)).field("question", question.text);
-    json.field("answer", *tree.state(end).answer())
-        .field("f1", f1)
-        .field("good", f1 >= threshold)
-        .key("steps")
-        .begin_array();
+    json.field("answer", tree.state(end).answer()).field("f1", f1).field("good", f1 >= threshold);
+    json.key("steps").begin_array();
     for (const NodeId id : tree.path(end)) {
       if (id == tree.root()) continue;
       json.begin_object().key("segments").begin_array();
@@ -60,15 +57,8 @@ inline void append_state_scores(const output::TreeRecord& record, double thresho
                              static_cast<double>(scores[id].good) / static_cast<double>(scores[id].completions));
       json.field("completions", scores[id].completions).field("node", id).end_object();
     }
-    json.end_array()
-        .key("provenance")
-        .begin_object()
-        .field("tree", question.id)
-        .field("node", end)
-        .field("threshold", threshold);
-    record.end_provenance(json);
-    json.end_object();
-    out += '\n';
+    record.begin_provenance(json.end_array()).field("node", end).field("threshold", threshold);
+    record.end_row(json, out);
   }
 }
 

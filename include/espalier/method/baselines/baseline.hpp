@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <utility>
-#include <vector>
 
 /// Worked examples of the baselines. Several publications put examples before the question, in their own form.
 namespace espalier::method::baselines::detail {

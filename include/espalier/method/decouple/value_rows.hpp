@@ -127,16 +127,11 @@ inline void append_value_rows(const output::TreeRecord& record, const rag::Promp
         json.field("q_value_search", tree[id].mean()).field("value_at", output::detail::code_points(observation));
       json.end_object();
     }
-    json.end_array().key("ext").begin_object().key("golden_answer").begin_array();
-    for (const std::string& alias : tree.state(end).gold()) json.value(alias);
-    json.end_array().end_object().field("correct", correct);
+    json.end_array().key("ext").begin_object().key("golden_answer").array(tree.state(end).gold()).end_object();
+    json.field("correct", correct);
     if (values) json.field("policy_loss", correct && last_plan >= options.policy_plan);
-    json.key("provenance").begin_object().field("tree", question.id).key("nodes").begin_array();
-    for (const NodeId id : tree.path(end)) json.value(id);
-    json.end_array();
-    record.end_provenance(json);
-    json.end_object();
-    out += '\n';
+    record.begin_provenance(json).key("nodes").array(tree.path(end));
+    record.end_row(json, out);
   }
 }
 

@@ -84,11 +84,8 @@ inline bool append_cold_start_rows(const output::TreeRecord& record, const rag::
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::string text = kind(i) == rag::SegmentKind::answer ? state.gold().front() : steps[i].text;
     const rag::Action action(kind(i), text, steps[i].thought, "");
-    detail::write_sft_row(state, action, state.question().id + "#gold" + std::to_string(i), prompts, lambda, out,
-                          [&](JsonWriter& json) {
-                            json.key("provenance").begin_object().field("tree", state.question().id).field("step", i);
-                            record.end_provenance(json);
-                          });
+    detail::write_sft_row(record, state, action, "#gold" + std::to_string(i), prompts, lambda, out,
+                          [&](JsonWriter& json) { record.begin_provenance(json).field("step", i); });
     state = state.with(action);
     if (action.kind != rag::SegmentKind::query) continue;
     const rag::ChainStep& from = chain[i / 2];

@@ -158,35 +158,21 @@ inline void append_group_rollouts(const output::TreeRecord& record, const rag::P
     const Rollout& one = rollouts[i];
     JsonWriter json(out);
     json.begin_object().field("id", root.question().id + '#' + std::to_string(i)).field("group", root.question().id);
-    json.field("question", root.question().text)
-        .field("prompt", detail::step_prompt(root, prompts))
-        .field("response", one.response)
-        .key("answer");
-    const auto answer = tree.state(one.end).answer();
-    answer ? json.value(*answer) : json.null();
-    json.field("f1", one.f1)
-        .field("well_formed", one.keeps_schema)
-        .field("outcome_reward", group[i].outcome)
-        .key("steps")
-        .begin_array();
+    json.field("question", root.question().text).field("prompt", detail::step_prompt(root, prompts));
+    json.field("response", one.response).field("answer", tree.state(one.end).answer()).field("f1", one.f1);
+    json.field("well_formed", one.keeps_schema).field("outcome_reward", group[i].outcome);
+    json.key("steps").begin_array();
     for (std::size_t t = 0; t < one.steps.size(); ++t) {
       const Step& step = one.steps[t];
-      json.begin_object()
-          .field("type", espalier::detail::closed_at_birth(tree[step.node]) ? "malformed"
-                                                                            : rag::name(tree.action(step.node).kind))
-          .key("span")
-          .begin_array()
-          .value(step.begin)
-          .value(step.end)
-          .end_array();
-      json.field("well_formed", detail::well_formed(tree, step.node))
-          .field("process_reward", tree.annotation("process_reward", step.node));
+      const bool unread = espalier::detail::closed_at_birth(tree[step.node]);
+      json.begin_object().field("type", unread ? "malformed" : rag::name(tree.action(step.node).kind));
+      json.key("span").begin_array().value(step.begin).value(step.end).end_array();
+      json.field("well_formed", detail::well_formed(tree, step.node));
+      json.field("process_reward", tree.annotation("process_reward", step.node));
       json.field("step_reward", group[i].steps[t].reward).field("advantage", advantage[i][t]).end_object();
     }
-    json.end_array().key("provenance").begin_object().field("tree", root.question().id).field("node", one.end);
-    record.end_provenance(json);
-    json.end_object();
-    out += '\n';
+    record.begin_provenance(json.end_array()).field("node", one.end);
+    record.end_row(json, out);
   }
 }
 

@@ -28,13 +28,8 @@ inline std::string step_prompt(const rag::State& state, const rag::PromptSet& pr
 }
 inline void write_provenance(JsonWriter& json, const output::TreeRecord& record, NodeId node) {
   const rag::Tree& tree = record.tree;
-  json.key("provenance")
-      .begin_object()
-      .field("tree", tree.state(0).question().id)
-      .field("node", node)
-      .field("value", tree[node].mean());
+  record.begin_provenance(json).field("node", node).field("value", tree[node].mean());
   json.field("visits", tree[node].visits).field("process_reward", tree.annotation("process_reward", node));
-  record.end_provenance(json);
 }
 /// The ends of paths that keep the schema and have a right answer.
 inline std::vector<NodeId> right_ends(const rag::Tree& tree, rag::Profile profile) {
@@ -89,20 +84,20 @@ inline std::vector<WeightedSpan> token_weights(std::string_view completion, cons
   return spans;
 }
 
-/// Appends a row {id, history, completion, weights, ...} for a step from a state. `provenance` writes the rest.
+/// Appends a row {id, history, completion, weights} for a step from a state. Its id is the question's with a suffix.
+/// `provenance` begins the provenance.
 template <class Provenance>
-void write_sft_row(const rag::State& from, const rag::Action& action, const std::string& id,
-                   const rag::PromptSet& prompts, double lambda, std::string& out, const Provenance& provenance) {
+void write_sft_row(const output::TreeRecord& record, const rag::State& from, const rag::Action& action,
+                   const std::string& suffix, const rag::PromptSet& prompts, double lambda, std::string& out,
+                   const Provenance& provenance) {
   const std::string completion = step_text(action, *prompts.protocol());
   JsonWriter json(out);
-  json.begin_object().field("id", id).field("history", step_prompt(from, prompts));
+  json.begin_object().field("id", from.question().id + suffix).field("history", step_prompt(from, prompts));
   json.field("completion", completion).key("weights").begin_array();
   for (const WeightedSpan& span : token_weights(completion, *prompts.protocol(), lambda))
     json.begin_array().value(span.begin).value(span.end).value(span.weight).end_array();
-  json.end_array();
-  provenance(json);
-  json.end_object();
-  out += '\n';
+  provenance(json.end_array());
+  record.end_row(json, out);
 }
 
 }  // namespace detail
@@ -115,9 +110,8 @@ inline void append_step_sft_rows(const output::TreeRecord& record, const rag::Pr
   if (!end || !detail::well_formed_path(tree, *end)) return;
   for (const NodeId id : tree.path(*end)) {
     if (id == tree.root()) continue;
-    detail::write_sft_row(tree.state(tree[id].parent), tree.action(id),
-                          tree.state(0).question().id + '#' + std::to_string(id), prompts, lambda, out,
-                          [&](JsonWriter& json) { detail::write_provenance(json, record, id); });
+    detail::write_sft_row(record, tree.state(tree[id].parent), tree.action(id), '#' + std::to_string(id), prompts,
+                          lambda, out, [&](JsonWriter& json) { detail::write_provenance(json, record, id); });
   }
 }
 
@@ -144,13 +138,11 @@ inline std::size_t append_rft_rows(const output::TreeRecord& record, const rag::
     if (right[id] && std::isnan(reward)) ++unscored;
     if (!right[id] || !(reward > options.threshold)) continue;
     JsonWriter json(out);
-    json.begin_object()
-        .field("id", tree.state(0).question().id + '#' + std::to_string(id))
-        .field("input", detail::step_prompt(tree.state(tree[id].parent), prompts));
+    json.begin_object().field("id", tree.state(0).question().id + '#' + std::to_string(id));
+    json.field("input", detail::step_prompt(tree.state(tree[id].parent), prompts));
     json.field("output", detail::step_text(tree.action(id), *prompts.protocol()));
     detail::write_provenance(json, record, id);
-    json.end_object();
-    out += '\n';
+    record.end_row(json, out);
   }
   return unscored;
 }
@@ -175,18 +167,13 @@ inline void append_prm_pairs(const output::TreeRecord& record, const rag::Prompt
     const rag::State& from = tree.state(tree[chosen].parent);
     JsonWriter json(out);
     const auto side = [&](const char* name, NodeId id) {
-      json.key(name)
-          .begin_object()
-          .field("new_step", detail::step_text(tree.action(id), *prompts.protocol()))
-          .key("mcts_stats")
-          .begin_object();
-      json.field("q", tree[id].mean()).field("n", tree[id].visits).end_object().end_object();
+      json.key(name).begin_object().field("new_step", detail::step_text(tree.action(id), *prompts.protocol()));
+      json.key("mcts_stats").begin_object().field("q", tree[id].mean()).field("n", tree[id].visits);
+      json.end_object().end_object();
     };
     json.begin_object().field("id", from.question().id + '#' + std::to_string(chosen) + '>' + std::to_string(rejected));
-    json.field("type", rag::name(tree.action(chosen).kind))
-        .key("input")
-        .begin_object()
-        .field("question", from.question().text);
+    json.field("type", rag::name(tree.action(chosen).kind));
+    json.key("input").begin_object().field("question", from.question().text);
     json.field("history", rag::render_history(from.transcript(), *prompts.protocol()).text).end_object();
     side("chosen", chosen);
     side("rejected", rejected);
@@ -194,12 +181,10 @@ inline void append_prm_pairs(const output::TreeRecord& record, const rag::Prompt
       return r.name == *pair.name && r.node == chosen;
     });
     json.key("label").begin_object().field("reason", why == tree.remarks.end() ? "" : why->text);
-    json.field("chosen_reward", tree.annotation("process_reward", chosen))
-        .field("rejected_reward", tree.annotation("process_reward", rejected))
-        .end_object();
+    json.field("chosen_reward", tree.annotation("process_reward", chosen));
+    json.field("rejected_reward", tree.annotation("process_reward", rejected)).end_object();
     detail::write_provenance(json, record, chosen);
-    json.end_object();
-    out += '\n';
+    record.end_row(json, out);
   }
 }
 

@@ -86,20 +86,14 @@ inline void append_sibling_pairs(const output::TreeRecord& record, const rag::Pr
         const std::string prompt = detail::prompt_text(prompts, purpose, detail::next_slots(from, *prompts.protocol()));
         json.field("instruction", prompt).field("input", "").field("prompt", prompt);
         json.field("chosen", better).field("rejected", worse);
-        json.field("chosen_action_type", rag::name(tree.action(chosen).kind))
-            .field("chosen_content", tree.action(chosen).text);
-        json.field("rejected_action_type", rag::name(tree.action(rejected).kind))
-            .field("rejected_content", tree.action(rejected).text);
-        json.field("layer", tree.path(chosen).size() - 1)
-            .key("provenance")
-            .begin_object()
-            .field("tree", id)
-            .field("parent", parent);
-        json.field("chosen_node", chosen).field("rejected_node", rejected).field("chosen_reward", *rewards[chosen]);
+        json.field("chosen_action_type", rag::name(tree.action(chosen).kind));
+        json.field("chosen_content", tree.action(chosen).text);
+        json.field("rejected_action_type", rag::name(tree.action(rejected).kind));
+        json.field("rejected_content", tree.action(rejected).text).field("layer", tree.path(chosen).size() - 1);
+        record.begin_provenance(json).field("parent", parent).field("chosen_node", chosen);
+        json.field("rejected_node", rejected).field("chosen_reward", *rewards[chosen]);
         json.field("rejected_reward", *rewards[rejected]).field("margin", gap);
-        record.end_provenance(json);
-        json.end_object();
-        out += '\n';
+        record.end_row(json, out);
       }
   }
 }
