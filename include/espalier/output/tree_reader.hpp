@@ -148,9 +148,7 @@ class TreeReader {
     if (row.has("steps")) {
       state = with_steps(std::move(state), row);
     } else if (!espalier::detail::closed_at_birth(node)) {  // as rag::Environment::step does it
-      if (!action.thought.empty())
-        state = state.with(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
-      state = state.with(rag::Segment(action.kind, rag::ModelText(action.text)));
+      state = state.with(action);
       if (row.has("documents")) state = state.with(rag::Segment(passages(row)));
       if (row.has("notice")) state = state.with(rag::Segment(rag::Segment::Notice(row.text("notice"))));
     }

@@ -58,7 +58,6 @@ struct Baseline {
   rag::PromptSet prompts;
   Task<void> (*run)(Path* path, BaselineOptions options);
   BaselineOptions defaults = BaselineOptions();
-  bool logprobs = false;                   ///< asks for log-probabilities
   Sampling sampling = {};                  ///< as published, greedy where nothing is said
   detail::Demonstrate examples = nullptr;  ///< writes worked examples, null = the prompts have none
   std::string threshold = "";              ///< what the threshold is
@@ -68,8 +67,8 @@ struct Baseline {
 
 namespace espalier::method::baselines::detail {
 
-using method::detail::Prompts;
 using method::detail::prompt_set;
+using method::detail::Prompts;
 
 /// Shared pieces of the baselines' prompts.
 namespace words {

@@ -50,8 +50,6 @@ class BaselineFace final : public Method {
       table_.add("observation", options_.observation, "tokens of the documents of one search, at 4 bytes each, 0 = all",
                  Range::at_least(0));
     sampling_ = baseline_.sampling;
-    sampling_.logprobs = baseline_.logprobs;
-    sampling_.token_logprobs = !std::isnan(options_.mask);
   }
 
   /// A baseline has one set of defaults, that of its publication, for both presets.

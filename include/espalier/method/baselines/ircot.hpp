@@ -71,10 +71,7 @@ Task<void> run_ircot(Path* path, BaselineOptions options) {
     std::optional<Proposal<rag::Action>> next =
         co_await path->draw("sentence", path->showing(path->all_documents(most)));
     if (!next) co_return;
-    if (next->action.kind == rag::SegmentKind::answer) {
-      co_await path->take(next->action);
-      co_return;
-    }
+    if (next->action.kind == rag::SegmentKind::answer) co_return co_await path->take(next->action);
     const std::string sentence = first_sentence(next->action.text);
     path->add(rag::SegmentKind::thought, sentence);
     co_await path->search(sentence);
@@ -185,10 +182,7 @@ Task<void> run_flare(Path* path, BaselineOptions options) {
       next = co_await path->draw("sentence", path->showing(documents));
     }
     if (!next) co_return;
-    if (next->action.kind == rag::SegmentKind::answer) {
-      co_await path->take(next->action);
-      co_return;
-    }
+    if (next->action.kind == rag::SegmentKind::answer) co_return co_await path->take(next->action);
     path->add(rag::SegmentKind::thought, first_sentence(next->action.text));
   }
   co_await path->ask("forced_answer", path->showing(documents));
@@ -200,8 +194,7 @@ Baseline flare() {
           .prompts = prompt_set(ircot_marks("flare"), ircot_asks()),
           .run = run_flare,
           .defaults = {.rounds = 8, .documents = 3, .threshold = 0.8, .mask = 0.4},
-          .logprobs = true,
-          .sampling = {.max_tokens = 64},
+          .sampling = {.max_tokens = 64, .logprobs = true, .token_logprobs = true},
           .examples = as_sentences,
           .threshold = "a sentence with a token of less probability is searched for and written again"};
 }

@@ -134,8 +134,7 @@ Baseline self_rag() {
                                 prompts),
           .run = run_self_rag,
           .defaults = {.documents = 3, .threshold = 0.2},
-          .logprobs = true,
-          .sampling = {.max_tokens = 100},
+          .sampling = {.max_tokens = 100, .logprobs = true},
           .threshold = "probability of a needed search above which it searches"};
 }
 

@@ -20,10 +20,7 @@ Task<void> run_reasoning_agent(Path* path, BaselineOptions options, std::uint32_
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
     const std::optional<Proposal<rag::Action>> next = co_await path->draw("step");
     if (!next) co_return;
-    if (next->action.kind == rag::SegmentKind::answer) {
-      co_await path->take(next->action);
-      co_return;
-    }
+    if (next->action.kind == rag::SegmentKind::answer) co_return co_await path->take(next->action);
     const bool repeated = path->asked_before(next->action.text);
     if (repeated || searches == options.rounds) {
       path->add(rag::SegmentKind::query, next->action.text, next->action.thought);

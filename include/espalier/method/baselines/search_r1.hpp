@@ -135,10 +135,7 @@ Task<void> run_auto_rag(Path* path, BaselineOptions options) {
   for (std::uint32_t turn = 0; turn < options.rounds + written; ++turn) {
     const std::optional<Proposal<rag::Action>> next = co_await path->draw("step");
     if (!next) co_return;
-    if (next->action.kind == rag::SegmentKind::answer) {
-      co_await path->take(next->action);
-      co_return;
-    }
+    if (next->action.kind == rag::SegmentKind::answer) co_return co_await path->take(next->action);
     const std::string thought = before_query(next->action.thought);
     if (!thought.empty()) path->add(rag::SegmentKind::thought, thought);
     if (turn < options.rounds) {

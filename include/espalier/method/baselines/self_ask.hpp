@@ -36,9 +36,6 @@ inline Prompts follow_up_asks() {
            "final answer is:\n" +
                words::brief + words::question + words::history + "\n### Final answer\n"}};
 }
-inline rag::PromptSet self_ask_prompts() {
-  return prompt_set({"self-ask", {}, follow_up_tags(), words::document, {"search"}}, follow_up_asks());
-}
 
 /// Asks, searches and concludes until there is an answer.
 template <class = void>
@@ -55,7 +52,7 @@ Task<void> run_self_ask(Path* path, BaselineOptions options) {
 template <class = void>
 Baseline self_ask() {
   return {.name = "self-ask",
-          .prompts = self_ask_prompts(),
+          .prompts = prompt_set({"self-ask", {}, follow_up_tags(), words::document, {"search"}}, follow_up_asks()),
           .run = run_self_ask,
           .defaults = {.rounds = 5, .documents = 3},
           .examples = as_follow_ups};
@@ -73,11 +70,10 @@ Task<void> run_iterdrag(Path* path, BaselineOptions options) {
 
 template <class = void>
 Baseline iterdrag() {
-  return {.name = "iterdrag",
-          .prompts = self_ask_prompts(),
-          .run = run_iterdrag,
-          .defaults = {.rounds = 5, .documents = 3},
-          .examples = as_follow_ups};
+  Baseline other = self_ask();
+  other.name = "iterdrag";
+  other.run = run_iterdrag;
+  return other;
 }
 
 // DeepRAG (Guan et al. 2025): each follow-up question is answered from the model's knowledge, or by a search if the

@@ -75,9 +75,8 @@ class ProRagFace final : public Method {
     if (purpose == "rollout") return answering ? !guided : options_.grow == Grow::search;
     if (purpose == "forced_answer") return answering && (options_.force_answer || budget().limited());
     if (answering) return guided && purpose == "process_reward";
-    if (purpose == "judge") return annotate_ == Annotate::judge || annotate_ == Annotate::both;
-    if (purpose == "process_reward") return annotate_ == Annotate::prm || annotate_ == Annotate::both;
-    return annotate_ == Annotate::cold_start;
+    if (purpose == "judge") return adds(Annotate::judge);
+    return adds(purpose == "process_reward" ? Annotate::prm : Annotate::cold_start);
   }
   [[nodiscard]] bool needs_gold() const override {
     return reward_ != Reward::agreement || annotate_ == Annotate::cold_start;
@@ -121,6 +120,9 @@ class ProRagFace final : public Method {
  private:
   enum class Annotate : std::uint8_t { none, judge, prm, both, cold_start };
 
+  [[nodiscard]] bool adds(Annotate one) const {
+    return annotate_ == one || (annotate_ == Annotate::both && one != Annotate::cold_start);
+  }
   [[nodiscard]] Sampling sampling(const std::string& purpose) const override {
     Sampling chosen = sampling_;
     chosen.logprobs = purpose == "step" && options_.prior.softmax();
@@ -138,9 +140,9 @@ class ProRagFace final : public Method {
   template <class = void>
   static Task<rag::Tree> grown(ProRagFace* self, rag::State root, std::uint64_t seed) {
     std::vector<std::string> with;
-    if (self->annotate_ == Annotate::judge || self->annotate_ == Annotate::both) with.emplace_back("judge");
-    if (self->annotate_ == Annotate::prm || self->annotate_ == Annotate::both) with.emplace_back("prm");
-    if (self->annotate_ == Annotate::cold_start) with.emplace_back("cold_start");
+    if (self->adds(Annotate::judge)) with.emplace_back("judge");
+    if (self->adds(Annotate::prm)) with.emplace_back("prm");
+    if (self->adds(Annotate::cold_start)) with.emplace_back("cold_start");
     rag::Tree tree = co_await (*self->search_)(std::move(root), seed);
     co_return co_await self->annotate(std::move(tree), std::move(with));
   }

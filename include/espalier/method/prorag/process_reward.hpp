@@ -34,11 +34,9 @@ class ProcessReward {
   template <class = void>
   Task<void> annotate(rag::Tree* tree) {
     const std::vector<Seed> seeds = tree->seeds();
-    std::vector<NodeId> nodes;
     std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
     for (NodeId id = 1; id < tree->size(); ++id) {  // the calls of the other steps are kept back from each
       const Context context(seeds[id], 0, &tree->ledger, tree->size() - 2);
-      nodes.push_back(id);
       auto shown = espalier::detail::closed_at_birth((*tree)[id])
                        ? slots(tree->state(id), tree->state(id).transcript(), tree->action(id).text)
                        : slots(tree->state(id));
@@ -46,9 +44,9 @@ class ProcessReward {
     }
     const auto samples = co_await gather(std::move(draws));
     tree->annotations.erase("process_reward");
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (const auto& reply = samples[i].front().reply)
-        tree->annotate("process_reward", nodes[i], reply->scores.front());
+    for (NodeId id = 1; id < tree->size(); ++id)
+      if (const auto& reply = samples[id - 1].front().reply)
+        tree->annotate("process_reward", id, reply->scores.front());
   }
 
  private:

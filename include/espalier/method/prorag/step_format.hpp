@@ -18,11 +18,7 @@ namespace detail {
 
 /// A step in the protocol's marks, as histories show it, without the final line end.
 inline std::string step_text(const rag::Action& action, const Protocol& protocol) {
-  rag::Transcript step;
-  if (!action.thought.empty())
-    step = step.append(rag::Segment(rag::SegmentKind::thought, rag::ModelText(action.thought)));
-  std::string text =
-      rag::render_history(step.append(rag::Segment(action.kind, rag::ModelText(action.text))), protocol).text;
+  std::string text = rag::render_history(rag::State().with(action).transcript(), protocol).text;
   while (text.ends_with('\n')) text.pop_back();
   return text;
 }

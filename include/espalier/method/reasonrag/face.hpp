@@ -26,21 +26,17 @@ class ReasonRagFace final : public Method {
   }
 
   void preset(const std::string& name) override {
-    if (of_paper(name)) {
-      options_.value = ReasonRagOptions::Value::rollouts;
-      options_.decay = pairs_.alpha = 0.9;
-      pairs_.leaves = ProcessRewardOptions::Leaves::all;
-    } else {
-      options_.value = ReasonRagOptions::Value::judge;
-      options_.decay = 0.95;
-      options_.c = 1.414;
-      options_.max_rounds = 3;  // of 7 nodes: query and evidence three times, then reasoning
-      options_.last_word = true;
-      options_.answer_rounds = 4;
-      pairs_.alpha = 0.9;
-      pairs_.leaves = ProcessRewardOptions::Leaves::free;
-      pairs_.profile = rag::Profile::reasonrag;
-    }
+    const bool paper = of_paper(name);
+    options_.value = paper ? ReasonRagOptions::Value::rollouts : ReasonRagOptions::Value::judge;
+    options_.decay = paper ? 0.9 : 0.95;
+    pairs_.alpha = 0.9;
+    pairs_.leaves = paper ? ProcessRewardOptions::Leaves::all : ProcessRewardOptions::Leaves::free;
+    if (paper) return;
+    options_.c = 1.414;
+    options_.max_rounds = 3;  // of 7 nodes: query and evidence three times, then reasoning
+    options_.last_word = true;
+    options_.answer_rounds = 4;
+    pairs_.profile = rag::Profile::reasonrag;
   }
 
   void check() const override {
