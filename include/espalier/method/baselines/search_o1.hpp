@@ -14,8 +14,9 @@
 namespace espalier::method::baselines::detail {
 
 /// Thinks and searches. `condense` is true for Search-o1 and false for RAgent.
-template <class = void>
-Task<void> run_reasoning_agent(Path* path, BaselineOptions options, std::uint32_t turns, bool condense) {
+template <bool condense>
+Task<void> run_reasoning_agent(Path* path, BaselineOptions options) {
+  const std::uint32_t turns = condense ? options.rounds + 5 : 2 * options.rounds;
   std::uint32_t searches = 0;
   for (std::uint32_t turn = 0; turn < turns; ++turn) {
     const std::optional<Proposal<rag::Action>> next = co_await path->draw("step");
@@ -36,14 +37,6 @@ Task<void> run_reasoning_agent(Path* path, BaselineOptions options, std::uint32_
     path->add(rag::SegmentKind::sub_answer, facts ? facts->content : "No helpful information found.");
   }
   co_await path->ask("forced_answer");
-}
-template <class = void>
-Task<void> run_search_o1(Path* path, BaselineOptions options) {
-  return run_reasoning_agent(path, options, options.rounds + 5, true);
-}
-template <class = void>
-Task<void> run_ragent(Path* path, BaselineOptions options) {
-  return run_reasoning_agent(path, options, 2 * options.rounds, false);
 }
 
 /// A reasoning agent with the marks of its results, and with what it asks beside its steps.
@@ -67,7 +60,7 @@ Baseline reasoning_agent(const std::string& name, std::vector<Protocol::Tag> tag
   if (condense) marks.hidden = {"information"};
   return {.name = name,
           .prompts = prompt_set(std::move(marks), prompts),
-          .run = condense ? run_search_o1<> : run_ragent<>,
+          .run = condense ? run_reasoning_agent<true> : run_reasoning_agent<false>,
           .defaults = {.rounds = condense ? 10U : 5U, .documents = 10},
           .sampling = {.temperature = 0.7, .top_p = 0.8, .top_k = 20}};
 }

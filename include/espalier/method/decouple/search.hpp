@@ -112,7 +112,9 @@ class DecoupleRagBeam {
       if (tree[id].status == Status::terminal && tree.state(id).answer() &&
           (best == no_node || tree[id].mean().plan > tree[best].mean().plan))
         best = id;
-    if (best == no_node) best = co_await force(&environment_, &tree);
+    // No path was finished: a budget ran out, or what the model said could not be read.
+    const auto worth = [&tree](NodeId id) { return tree[id].mean().search; };
+    if (best == no_node) best = co_await force_answer(&environment_.loop(), &tree, worth);
     rag::Tree out = to_rag_tree(std::move(tree));
     if (best != no_node) out.annotate("selected", best, 1);
     co_return out;
@@ -124,15 +126,6 @@ class DecoupleRagBeam {
       return kind == DecoupleRagEnvironment::plan ? value.plan : value.search;
     }
   };
-  /// Adds a forced answer below the deepest state that was kept, where no path was finished: a budget ran out, or what
-  /// the model said could not be read. no_node if this answer cannot be read either.
-  template <class = void>
-  static Task<NodeId> force(DecoupleRagEnvironment* environment, DualTree* tree) {
-    const NodeId from = deepest(*tree, [&](NodeId id) { return (*tree)[id].mean().search; });
-    const Seed seed = tree->seed.purpose("forced answer");
-    auto drawn = co_await environment->force(tree->state(from), 1, Context(seed, 0, &tree->ledger));
-    co_return add_answer(*tree, from, std::move(drawn.front()));
-  }
   struct Text {
     std::string operator()(const rag::Action& action) const { return action.text; }
   };

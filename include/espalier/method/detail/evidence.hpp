@@ -60,4 +60,15 @@ NodeId add_answer(Tree& tree, NodeId from, Proposal<rag::Action> drawn) {
   return closed == Reason::none ? id : no_node;
 }
 
+/// Adds a forced answer below the deepest node that was not pruned, of equals that with the highest worth(node).
+/// Returns its node, no_node if it could not be read.
+template <class Tree, class Worth>
+Task<NodeId> force_answer(const rag::Environment* loop, Tree* tree, Worth worth) {
+  const NodeId from = deepest(*tree, worth);
+  const Context context(tree->seed.purpose("forced answer"), 0, &tree->ledger);
+  auto slots = loop->slots(tree->state(from).view());
+  auto drawn = co_await loop->draw("forced_answer", std::move(slots), 1, context, rag::SegmentKind::answer, true);
+  co_return add_answer(*tree, from, std::move(drawn.front()));
+}
+
 }  // namespace espalier::method::detail

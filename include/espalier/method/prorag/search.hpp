@@ -119,12 +119,7 @@ class ProRagEnvironment {
   Task<State> step(State state, Action action, Context context) const {
     return loop_.step(std::move(state), std::move(action), context);
   }
-  /// An answer that the model is told to give.
-  template <class = void>
-  Task<std::vector<Proposal<Action>>> force(State state, Context context) const {
-    return loop_.draw("forced_answer", loop_.slots(state.view()), 1, std::move(context), rag::SegmentKind::answer,
-                      true);
-  }
+  [[nodiscard]] const rag::Environment& loop() const { return loop_; }
 
  private:
   static void shuffle(std::vector<Proposal<Action>>& proposals, Random random) {

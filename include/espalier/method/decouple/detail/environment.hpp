@@ -68,7 +68,8 @@ class DecoupleRagEnvironment {
   Task<std::vector<Proposal<Action>>> propose(State state, Kind kind, std::uint32_t n, Context context) const {
     auto slots = loop_.slots(state.view());
     if (kind == query) return loop_.draw("query", std::move(slots), n, std::move(context), rag::SegmentKind::query);
-    if (state.iterations() >= max_depth_) return force(std::move(state), n, std::move(context));
+    if (state.iterations() >= max_depth_)
+      return loop_.draw("forced_answer", std::move(slots), n, std::move(context), rag::SegmentKind::answer, true);
     return loop_.draw(kind == plan ? "plan" : "step", std::move(slots), n, std::move(context));
   }
   template <class = void>
@@ -76,12 +77,6 @@ class DecoupleRagEnvironment {
     if (action.kind == rag::SegmentKind::query && action.text.starts_with('['))
       return search(loop_, std::move(state), std::move(action), std::move(context));
     return loop_.step(std::move(state), std::move(action), std::move(context));
-  }
-  /// Answers that the model is told to give.
-  template <class = void>
-  [[nodiscard]] Task<std::vector<Proposal<Action>>> force(State state, std::uint32_t n, Context context) const {
-    return loop_.draw("forced_answer", loop_.slots(state.view()), n, std::move(context), rag::SegmentKind::answer,
-                      true);
   }
 
   [[nodiscard]] const rag::Environment& loop() const { return loop_; }

@@ -80,23 +80,17 @@ class ProRagGuide {
       tree = co_await beam_(steps_, std::move(root), seed);
       note_own_values(tree);
     }
-    if (tree.ending == SearchFacts::Ending::budget && output::complete_chains(tree).empty()) co_await force(&tree);
+    const auto worth = [&tree](NodeId id) {
+      const double reward = tree.annotation("process_reward", id);
+      return std::isnan(reward) ? -std::numeric_limits<double>::infinity() : reward;
+    };
+    if (tree.ending == SearchFacts::Ending::budget && output::complete_chains(tree).empty())
+      co_await force_answer(&path_.loop(), &tree, worth);
     if (guide_ != ProGuideOptions::Guide::none) select_by_process_reward(tree);
     co_return tree;
   }
 
  private:
-  /// Adds a forced answer below the deepest state that was kept, of equals that with the best step.
-  template <class = void>
-  Task<void> force(rag::Tree* tree) {
-    const NodeId from = deepest(*tree, [&](NodeId id) {
-      const double reward = tree->annotation("process_reward", id);
-      return std::isnan(reward) ? -std::numeric_limits<double>::infinity() : reward;
-    });
-    const Context context(tree->seed.purpose("forced answer"), 0, &tree->ledger);
-    auto drawn = co_await path_.force(tree->state(from), context);
-    add_answer(*tree, from, std::move(drawn.front()));
-  }
   /// Annotates each step with its own value: the total of a node minus the totals of its children.
   static void note_own_values(rag::Tree& tree) {
     for (NodeId id = 1; id < tree.size(); ++id) {
