@@ -112,8 +112,8 @@ class DecoupleRagBeam {
       if (tree[id].status == Status::terminal && tree.state(id).answer() &&
           (best == no_node || tree[id].mean().plan > tree[best].mean().plan))
         best = id;
-    // No path was finished: a budget ran out, or what the model said could not be read.
     const auto worth = [&tree](NodeId id) { return tree[id].mean().search; };
+    // Where no path was finished, a budget ran out, or what the model said could not be read.
     if (best == no_node) best = co_await force_answer(&environment_.loop(), &tree, worth);
     rag::Tree out = to_rag_tree(std::move(tree));
     if (best != no_node) out.annotate("selected", best, 1);
