@@ -86,8 +86,10 @@ inline std::map<std::string, std::string> read_flat_json(const std::string& path
   return fields;
 }
 
-/// Appends an object from such fields, as they are read. Fields of one group must be adjacent.
-inline void append_flat_json(std::string& out, const FlatFields& fields) {
+/// Writes such fields as a file, as they are read, whole or not at all. Fields of one group must be adjacent. Throws
+/// InputError.
+inline void write_flat_json(const std::string& path, const FlatFields& fields) {
+  std::string out;
   JsonWriter json(out);
   json.begin_object();
   std::string open;
@@ -101,12 +103,6 @@ inline void append_flat_json(std::string& out, const FlatFields& fields) {
   }
   if (!open.empty()) json.end_object();
   json.end_object();
-}
-
-/// Writes such fields as a file, whole or not at all. Throws InputError.
-inline void write_flat_json(const std::string& path, const FlatFields& fields) {
-  std::string out;
-  append_flat_json(out, fields);
   espalier::detail::AtomicFile file(path);
   file.write(out + '\n');
   file.commit();

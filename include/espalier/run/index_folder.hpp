@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -50,8 +49,7 @@ class IndexManifest {
     set(part + ".identity", identity(file));
   }
   [[nodiscard]] bool is_of(const std::string& part, const backend::detail::CheckedFile& file) const {
-    const auto found = fields_.find(part + ".identity");
-    return found != fields_.end() && found->second == output::detail::quoted(identity(file));
+    return json(part + ".identity") == output::detail::quoted(identity(file));
   }
   [[nodiscard]] std::string json(const std::string& field) const {
     const auto found = fields_.find(field);
@@ -74,8 +72,8 @@ class IndexFolder {
   explicit IndexFolder(std::filesystem::path folder)
       : folder_(std::move(folder)),
         manifest_(IndexManifest::read(folder_)),
-        corpus_(part<backend::MappedCorpus>("corpus")),
-        lexical_(part<backend::LexicalIndex>("bm25")) {
+        corpus_(file<backend::MappedCorpus>("corpus")),
+        lexical_(file<backend::LexicalIndex>("bm25")) {
     if (lexical_.facts().corpus != corpus_.hash() || lexical_.passages() != corpus_.size())
       throw InputError(folder_.string(), 0, "", "holds a BM25 index of another corpus: build the index again");
   }
@@ -94,7 +92,7 @@ class IndexFolder {
     if (!manifest_.has("dense"))
       throw std::invalid_argument(
           fmt::format("option 'index': {} was built without --encoder: it has no vectors", folder_.string()));
-    backend::DenseFile vectors = part<backend::DenseFile>("dense");
+    backend::DenseFile vectors(file<backend::DenseFile>("dense"));
     if (vectors.rows() != corpus_.size())
       throw InputError(folder_.string(), 0, "", "holds vectors of another corpus: build the index again");
     return vectors;
@@ -115,27 +113,23 @@ class IndexFolder {
     return dense ? Hasher().add(corpus_.hash()).add(this->dense().fingerprint()).finish().hex() : corpus_.hash().hex();
   }
 
-  /// Opens the file of a part. It must be the file that the build wrote.
-  [[nodiscard]] backend::detail::CheckedFile file(const std::string& part, std::string_view kind,
-                                                  std::uint32_t version) const {
-    const std::string path = (folder_ / (part + ".bin")).string();
-    backend::detail::CheckedFile opened(path, kind, version);
-    if (!manifest_.is_of(part, opened))
-      throw InputError(path, 0, "",
-                       fmt::format("is not the file that {} names: build the index again", IndexManifest::name));
-    return opened;
-  }
   /// Reads every byte of every part. Throws at the first damage.
   void verify() const {
-    file("corpus", backend::MappedCorpus::kind, backend::MappedCorpus::version).verify();
-    file("bm25", backend::LexicalIndex::kind, backend::LexicalIndex::version).verify();
-    if (manifest_.has("dense")) file("dense", backend::DenseFile::kind, backend::DenseFile::version).verify();
+    file<backend::MappedCorpus>("corpus").verify();
+    file<backend::LexicalIndex>("bm25").verify();
+    if (manifest_.has("dense")) file<backend::DenseFile>("dense").verify();
   }
 
  private:
+  /// Opens the file of a part. It must be the file that the build wrote.
   template <class Part>
-  [[nodiscard]] Part part(const std::string& name) const {
-    return Part(file(name, Part::kind, Part::version));
+  [[nodiscard]] backend::detail::CheckedFile file(const std::string& name) const {
+    const std::string path = (folder_ / (name + ".bin")).string();
+    backend::detail::CheckedFile opened(path, Part::kind, Part::version);
+    if (!manifest_.is_of(name, opened))
+      throw InputError(path, 0, "",
+                       fmt::format("is not the file that {} names: build the index again", IndexManifest::name));
+    return opened;
   }
 
   std::filesystem::path folder_;

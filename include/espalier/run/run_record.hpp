@@ -132,7 +132,7 @@ inline void note_outputs(output::detail::FlatFields& fields, const std::filesyst
     std::erase_if(fields, [&](const auto& field) { return field.first.starts_with(name); });
     const FileState state = FileState::of(file).value();
     fields.emplace_back(name + "bytes", state.bytes);
-    fields.emplace_back(name + "hash", '"' + hash_file(file.string()).hex() + '"');
+    fields.emplace_back(name + "hash", output::detail::quoted(hash_file(file.string()).hex()));
     fields.emplace_back(name + "modified", state.modified);
   }
 }
@@ -167,7 +167,7 @@ inline std::vector<std::string> changed_outputs(const std::filesystem::path& fol
     const auto state = FileState::of(folder / name);
     const bool same = state && state->bytes == field[0].second &&
                       (state->modified == field[2].second ||
-                       '"' + hash_file((folder / name).string()).hex() + '"' == field[1].second);
+                       output::detail::quoted(hash_file((folder / name).string()).hex()) == field[1].second);
     if (!same) changed.push_back(name);
   }
   return changed;

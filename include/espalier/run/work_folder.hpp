@@ -33,8 +33,7 @@ class FolderLock {
     do {
       close();
       descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-      if (descriptor_ < 0)
-        throw InputError(folder.string(), 0, "", std::string("cannot be written: ") + std::strerror(errno));
+      if (descriptor_ < 0) throw failed(folder, "cannot be written: ");
       if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) refuse(folder);
     } while (!in_place());  // its last owner has just removed it
     const std::string text =
