@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -116,18 +117,14 @@ class Answering {
 
   /// Hands over the questions that have ended. Returns their number.
   std::size_t finish(const Done& done) {
-    std::size_t ended = 0;
+    const std::size_t before = open_.size();
     for (auto entry = open_.begin(); entry != open_.end();) {
       auto& [id, open] = *entry;
-      if (!open.tree.done()) {
-        ++entry;
-        continue;
-      }
-      done(id, open.seed, outcome_of(open.tree));
-      entry = open_.erase(entry);
-      ++ended;
+      const bool ended = open.tree.done();
+      if (ended) done(id, open.seed, outcome_of(open.tree));
+      entry = ended ? open_.erase(entry) : std::next(entry);
     }
-    return ended;
+    return before - open_.size();
   }
 
   static Outcome<rag::Tree> outcome_of(Task<rag::Tree>& task) {
