@@ -4,7 +4,6 @@
 #include "settings.hpp"
 
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 namespace espalier::python {
@@ -16,15 +15,7 @@ template <class In, class Out>
 run::Backend<In, Out> backend_of(const py::object& backend, std::optional<Hash> fingerprint, const std::string& label,
                                  const std::string& role) {
   if (!py::isinstance<Part<In, Out>>(backend)) return {open_backend<In, Out>(backend, role), fingerprint, label, true};
-  run::Backend<In, Out> made(backend.cast<const Part<In, Out>&>().open_unlocked(), fingerprint, label, true);
-#ifdef ESPALIER_HAS_CURL
-  if constexpr (std::is_same_v<Out, Completion>)
-    if (const auto* client = dynamic_cast<const backend::OpenAi*>(made.service.get())) {
-      made.transport = &client->accounts();
-      made.fleet = client->fleet();
-    }
-#endif
-  return made;
+  return {backend.cast<const Part<In, Out>&>().open_unlocked(), fingerprint, label, true};
 }
 
 template <class In, class Out>

@@ -26,10 +26,7 @@ namespace espalier::run {
 
 /// A backend with everything that a run must know about it.
 template <class In, class Out>
-class Backend {
- public:
-  Backend(std::unique_ptr<Service<In, Out>> service, std::optional<Hash> fingerprint, std::string label, bool remote)
-      : service(std::move(service)), fingerprint(fingerprint), label(std::move(label)), remote(remote) {}
+struct Backend {
   std::unique_ptr<Service<In, Out>> service;
   std::optional<Hash> fingerprint;      ///< without it, answers are not journaled beyond the process
   std::string label;                    ///< its name in results
@@ -74,18 +71,19 @@ inline EncoderBackend make_client(backend::HttpEncoderOptions options, const std
 #endif
 
 /// A language model: the simulated one, which knows the chains of the examples, one at a server, or one that is asked
-/// by batch files. `endpoints` are more servers with the same model.
-inline ModelBackend make_model(const std::string& source, const std::string& model_name,
-                               const std::vector<std::string>& endpoints, const Settings& settings,
+/// by batch files.
+inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& settings,
                                const std::vector<rag::Example>& examples, const sim::Skills& skills) {
+  const std::string& source = model.model;
+  const std::vector<std::string> endpoints = settings.endpoints_for(model.purpose);
   if (!is_url(source) && !endpoints.empty())
     bad_option("endpoint", backend::detail::shown_address(endpoints.front()), "none beside a model without a URL");
   if (const auto given = settings.given.models.find(source); given != settings.given.models.end())
-    return open_given(given->second, model_name, settings.journal.replay);
+    return open_given(given->second, model.name, settings.journal.replay);
   if (source == "simulated") {
-    sim::Model model(examples, skills);
-    const Hash fingerprint = model.fingerprint();
-    return {std::make_unique<BatchService<Prompt, Completion, sim::Model>>(std::move(model)), fingerprint, "simulated",
+    sim::Model simulated(examples, skills);
+    const Hash fingerprint = simulated.fingerprint();
+    return {std::make_unique<BatchService<Prompt, Completion, sim::Model>>(std::move(simulated)), fingerprint, source,
             true};
   }
   const bool later = source == "batch" && !settings.journal.batch_file.empty();
@@ -96,12 +94,12 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   if (backend::detail::is_scorer(source)) {
     if (!endpoints.empty())
       bad_option("endpoint", backend::detail::shown_address(endpoints.front()), "none beside /classify and /pooling");
-    EncoderBackend scorer = make_client({.url = source, .model = model_name}, model_name, settings);
-    return {std::make_unique<backend::ScoringModel>(std::move(scorer.service)), scorer.fingerprint, model_name, true};
+    EncoderBackend scorer = make_client({.url = source, .model = model.name}, model.name, settings);
+    return {std::make_unique<backend::ScoringModel>(std::move(scorer.service)), scorer.fingerprint, model.name, true};
   }
   backend::OpenAiOptions options;
   if (!later) options.url = source;
-  options.model = model_name;
+  options.model = model.name;
   options.revision = settings.model.revision;
   options.chat = settings.model.api == "chat";
   options.server = later ? named_server(source, settings) : known_server(source, settings);
@@ -121,19 +119,14 @@ inline ModelBackend make_model(const std::string& source, const std::string& mod
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   if (later) {
-    BatchRequests requests(backend::detail::OpenAiRequest(model_name, settings.model.api == "chat",
+    BatchRequests requests(backend::detail::OpenAiRequest(model.name, settings.model.api == "chat",
                                                           settings.model.extra_body, false, settings.model.thinking),
                            dialect, fingerprint, settings.journal.batch_file);
     return {std::make_unique<BatchService<Prompt, Completion, BatchRequests>>(std::move(requests)), fingerprint,
-            model_name, true};
+            model.name, true};
   }
-  ModelBackend made{std::move(service), fingerprint, model_name, true};
-  const auto& client = static_cast<const backend::OpenAi&>(*made.service);
-  made.transport = &client.accounts();
-  made.fleet = client.fleet();
-  return made;
+  return {std::move(service), fingerprint, model.name, true};
 #else
-  (void)model_name, (void)settings;
   throw MissingPart("the client for language model servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
 }

@@ -32,16 +32,13 @@
 namespace espalier::run {
 
 /// The result of a run besides its files.
-class RunResult {
- public:
-  RunResult(std::string json, std::size_t open_questions, bool finished_before)
-      : summary(std::move(json)), open(open_questions), recognised(finished_before) {}
-  std::string summary;   ///< the content of summary.json
-  std::size_t open;      ///< questions that a failed backend left open. Running again goes on with them
-  std::string why_open;  ///< the first of them, in their order
-  bool recognised;       ///< the folder held this run already, finished
+struct RunResult {
+  std::string summary;        ///< the content of summary.json
+  std::size_t open = 0;       ///< questions that a failed backend left open. Running again goes on with them
+  std::string why_open = {};  ///< the first of them, in their order
+  bool recognised = false;    ///< the folder held this run already, finished
   /// The outputs of a finished run that were not as it had left them. They were made again.
-  std::vector<std::string> rebuilt;
+  std::vector<std::string> rebuilt = {};
 };
 
 /// One run of a method over a set of questions, from the settings to the files of a run's folder. It can be killed at
@@ -93,7 +90,7 @@ class Job {
       record.compare_with(folder / "run.json");
       if (!annotating()) earlier = detail::EarlierRun::in(folder.path());
       if (settings_.journal.replay) finished_before = std::exchange(earlier, {}).summary.has_value();
-      if (earlier.summary) return RunResult(std::move(*earlier.summary), 0, true);
+      if (earlier.summary) return {.summary = std::move(*earlier.summary), .recognised = true};
       earlier.check_mendable(folder.path(), settings_.journal.keep && std::filesystem::exists(detail::journal_file(
                                                                           settings_, folder.path())));
     }
@@ -104,7 +101,7 @@ class Job {
         std::make_shared<backend::HttpWatch>(settings_.servers.deadline, [&](const std::string& news) { tell(news); });
     const auto decided = [&](bool now) {
       if (now) record = detail::describe(settings_, *method_, prompts);
-      if (!constrain.probes.by_purpose.empty()) record.note("probes", constrain.probes.text());
+      if (!constrain.probes.empty()) record.note("probes", detail::probes_text(constrain.probes));
     };
     const auto probing = [&](std::uint64_t probes) {
       if (hook) hook({0, examples_.size(), 0, 0, 0, seconds_since(start), settings_.servers.watch->trouble(), probes});
@@ -124,7 +121,7 @@ class Job {
     detail::Harvest harvest(settings_, examples_, places_, *method_, folder.next());
     detail::Summary& summary = harvest.summary;
     summary.method = settings_.method;
-    summary.probes = constrain.probes.by_purpose;
+    summary.probes = constrain.probes;
     summary.model = services.model_label;
     summary.retriever = services.retriever_label;
     summary.oracle =
@@ -153,10 +150,8 @@ class Job {
     if (const std::string broken = harvest.broken_grammars(); !broken.empty()) note(broken);
     summary.seconds = seconds_since(start);
     tell("");
-    RunResult result(summary.json(), summary.open(), false);
+    RunResult result{summary.json(), summary.open(), harvest.why_open(), false, std::move(earlier.changed)};
     detail::write_file(folder.next() / "summary.json", result.summary + '\n');
-    result.why_open = harvest.why_open();
-    result.rebuilt = std::move(earlier.changed);
     if (kept && result.open > 0) return result;  // the files of the run stay as they are
     output::detail::FlatFields fields =
         in_place ? output::detail::read_flat_fields((folder / "run.json").string()) : record.fields(version);
@@ -169,9 +164,7 @@ class Job {
   }
 
   [[nodiscard]] bool simulated() const {
-    return settings_.model.url == "simulated" ||
-           std::any_of(settings_.model.others.begin(), settings_.model.others.end(),
-                       [](const Settings::ModelFor& other) { return other.model == "simulated"; });
+    return std::ranges::any_of(settings_.models(), [](const auto& one) { return one.model == "simulated"; });
   }
   [[nodiscard]] bool expanding() const { return settings_.task != Settings::Task::answer; }
   [[nodiscard]] bool annotating() const { return settings_.task == Settings::Task::annotate; }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,6 +102,16 @@ inline void try_prompts(const std::vector<TriedPrompt*>& prompts, Scheduler& sch
       one.failure = failure;
     }
   }
+}
+
+/// The ports of a trial. port(model) makes those of the models, and nothing is looked up.
+template <class MakePort>
+method::Ports trial_ports(Scheduler& scheduler, const Settings& settings, MakePort port) {
+  const auto no_passages = [](std::span<const Query> asked) { return std::vector<Passages>(asked.size()); };
+  method::Ports ports(port(settings.models().front()), scheduler.retriever(no_passages));
+  for (const Settings::ModelFor& other : settings.model.others)
+    ports.models.insert_or_assign(other.purpose, port(other));
+  return ports;
 }
 
 /// Asks each prompt of the settings' method once, of the model and as the options say. A reply that cannot be read is

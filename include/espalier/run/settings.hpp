@@ -23,7 +23,7 @@
 namespace espalier::run {
 
 template <class In, class Out>
-class Backend;
+struct Backend;
 
 /// A backend that the program hands to a run.
 template <class In, class Out>
@@ -137,11 +137,17 @@ struct Settings {
   Output output;
   GivenBackends given;  ///< what settings call "given"
 
+  /// The main model, whose purpose is "", and those for single purposes.
+  [[nodiscard]] std::vector<ModelFor> models() const {
+    std::vector<ModelFor> all{{"", model.url, model.name}};
+    all.insert(all.end(), model.others.begin(), model.others.end());
+    return all;
+  }
   /// The model that a purpose asks.
   [[nodiscard]] ModelFor model_for(const std::string& purpose) const {
     for (const ModelFor& other : model.others)
       if (other.purpose == purpose) return other;
-    return {"", model.url, model.name};
+    return models().front();
   }
   /// The purpose that an endpoint names, "" = the main model.
   static std::string purpose_of(const std::string& endpoint) {

@@ -76,15 +76,13 @@ class WrittenOnly {
 /// what it is. Without it none is asked.
 inline void check_servers(const Settings& settings, const method::Method& method,
                           const std::function<void()>& turn = nullptr) {
-  const auto asks = [](const Settings::ModelFor& other) { return is_model_server(other.model); };
-  const bool any = is_model_server(settings.model.url) || std::ranges::any_of(settings.model.others, asks);
-  if (!any || settings.task == Settings::Task::annotate || settings.journal.replay) return;
+  const auto asks = [](const Settings::ModelFor& one) { return is_model_server(one.model); };
+  if (std::ranges::none_of(settings.models(), asks)) return;
+  if (settings.task == Settings::Task::annotate || settings.journal.replay) return;
   Scheduler scheduler;
-  const auto port = [&](const std::string& url) { return scheduler.model(WrittenOnly(settings, url, turn)); };
-  const auto no_passages = [](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); };
-  method::Ports ports(port(settings.model.url), scheduler.retriever(no_passages));
-  for (const Settings::ModelFor& other : settings.model.others)
-    ports.models.insert_or_assign(other.purpose, port(other.model));
+  const method::Ports ports = trial_ports(scheduler, settings, [&](const Settings::ModelFor& one) {
+    return scheduler.model(WrittenOnly(settings, one.model, turn));
+  });
   const rag::PromptSet prompts = method.prompts();
   const rag::Sampler sampler = method.sampler(ports, prompts).drawing_once();
   for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {

@@ -14,7 +14,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <ranges>
@@ -68,8 +67,7 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
                           other.purpose, protocol->purposes | std::views::transform(&Protocol::Purpose::name))));
   for (const std::string& endpoint : settings.model.endpoints) {
     const std::string purpose = Settings::purpose_of(endpoint);
-    const auto has_it = [&](const Settings::ModelFor& other) { return other.purpose == purpose; };
-    if (!purpose.empty() && std::none_of(settings.model.others.begin(), settings.model.others.end(), has_it))
+    if (settings.model_for(purpose).purpose != purpose)
       throw std::invalid_argument(fmt::format("option 'endpoint': no model was given for the purpose '{}'", purpose));
   }
 }

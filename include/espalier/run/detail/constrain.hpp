@@ -27,26 +27,25 @@
 namespace espalier::run::detail {
 
 /// The probes of `constrain = auto`, by purpose. They belong to no question.
-class Probes {
- public:
-  Probes() = default;
-  /// As text() wrote them.
-  explicit Probes(const std::string& text) {
-    std::istringstream in(text);
-    std::string purpose;
-    Ledger::Costs costs;
-    while (in >> purpose >> costs.completions >> costs.unread >> costs.prompt_tokens >> costs.completion_tokens)
-      by_purpose[purpose] = costs;
-  }
-  [[nodiscard]] std::string text() const {
-    std::string out;
-    for (const auto& [purpose, costs] : by_purpose)
-      out += fmt::format("{}{} {} {} {} {}", out.empty() ? "" : " ", purpose, costs.completions, costs.unread,
-                         costs.prompt_tokens, costs.completion_tokens);
-    return out;
-  }
-  std::map<std::string, Ledger::Costs> by_purpose;
-};
+using Probes = std::map<std::string, Ledger::Costs>;
+
+inline std::string probes_text(const Probes& probes) {
+  std::string out;
+  for (const auto& [purpose, costs] : probes)
+    out += fmt::format("{}{} {} {} {} {}", out.empty() ? "" : " ", purpose, costs.completions, costs.unread,
+                       costs.prompt_tokens, costs.completion_tokens);
+  return out;
+}
+/// As probes_text() wrote them.
+inline Probes read_probes(const std::string& text) {
+  Probes probes;
+  std::istringstream in(text);
+  std::string purpose;
+  Ledger::Costs costs;
+  while (in >> purpose >> costs.completions >> costs.unread >> costs.prompt_tokens >> costs.completion_tokens)
+    probes[purpose] = costs;
+  return probes;
+}
 
 /// A prompt whose probes were asked.
 struct Probed : TriedPrompt {
@@ -116,7 +115,8 @@ class ConstrainDecision {
     std::map<std::string, std::string> before;
     if (const auto file = folder_ / "run.json"; std::filesystem::exists(file) && !settings.output.overwrite)
       before = output::detail::read_flat_json(file.string());
-    if (const auto noted = before.find("noted.probes"); noted != before.end()) probes = Probes(unquoted(noted->second));
+    if (const auto noted = before.find("noted.probes"); noted != before.end())
+      probes = read_probes(unquoted(noted->second));
     for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
       const std::string option = option_of(purpose.name);
       if (chosen(option) || take(before, option)) continue;
@@ -173,11 +173,8 @@ class ConstrainDecision {
 
   /// Throws std::invalid_argument for bad options of a model, before a server is asked.
   void check_models() const {
-    std::vector<Settings::ModelFor> models = settings_.model.others;
-    models.push_back(settings_.model_for(""));
-    for (const Settings::ModelFor& one : models)
-      if (!settings_.given.models.contains(one.model))
-        (void)make_model(one.model, one.name, settings_.endpoints_for(one.purpose), settings_, {}, {});
+    for (const Settings::ModelFor& one : settings_.models())
+      if (!settings_.given.models.contains(one.model)) (void)make_model(one, settings_, {}, {});
   }
   /// Whether a model is at a server that may take grammars.
   [[nodiscard]] bool may_take(const Settings::ModelFor& model) const {
@@ -204,20 +201,12 @@ class ConstrainDecision {
   void ask(const std::vector<Protocol::Purpose>& purposes, const Turn& turn) {
     Scheduler scheduler;
     const RunJournal journal(settings_, folder_, "probes");
-    const auto port = [&](const Settings::ModelFor& model) {
-      auto made =
-          journal(make_model(model.model, model.name, settings_.endpoints_for(model.purpose), settings_, {}, {}));
-      return scheduler.model(std::move(made.service), settings_.execution.in_flight);
-    };
-    const bool main =
-        std::ranges::any_of(purposes, [&](const auto& p) { return settings_.model_for(p.name).purpose.empty(); });
     const auto nothing = [](std::span<const Prompt> asked) { return std::vector<std::string>(asked.size()); };
-    const auto no_passages = [](std::span<const Query> asked) { return std::vector<Passages>(asked.size()); };
-    method::Ports ports(main ? port(settings_.model_for("")) : scheduler.model(nothing),
-                        scheduler.retriever(no_passages));
-    for (const Protocol::Purpose& purpose : purposes)
-      if (const Settings::ModelFor own = settings_.model_for(purpose.name); !own.purpose.empty())
-        ports.models.insert_or_assign(purpose.name, port(own));
+    const method::Ports ports = trial_ports(scheduler, settings_, [&](const Settings::ModelFor& model) {
+      const auto asks = [&](const auto& one) { return settings_.model_for(one.name).purpose == model.purpose; };
+      if (std::ranges::none_of(purposes, asks)) return scheduler.model(nothing);
+      return scheduler.model(journal(make_model(model, settings_, {}, {})).service, settings_.execution.in_flight);
+    });
     for (const Probed& one : ask_probes(purposes, scheduler, ports, method_, prompts_, turn)) decide(one);
   }
   void decide(const Probed& one) {
@@ -225,7 +214,7 @@ class ConstrainDecision {
     const bool refused = one.constrained && one.failure && one.failure->kind() == BackendError::Kind::permanent;
     if (one.failure && !refused) return undecided_.push_back(one.purpose);
     if (refused) refused_.emplace(name, one.failure->what());
-    probes.by_purpose[name] = one.ledger.total();
+    probes[name] = one.ledger.total();
     method_.options().set(option_of(name), one.constrained && !refused ? "on" : "off");
   }
 

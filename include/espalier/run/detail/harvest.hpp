@@ -1,17 +1,15 @@
 #pragma once
 
+#include <espalier/backend/http/fleet.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/answers.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/tree_json.hpp>
+#include <espalier/run/backends.hpp>
 #include <espalier/run/detail/summary.hpp>
 #include <espalier/run/files.hpp>
 #include <espalier/run/settings.hpp>
-#ifdef ESPALIER_HAS_CURL
-#include <espalier/backend/http/endpoint.hpp>
-#include <espalier/run/backends.hpp>
-#endif
 
 #include <fmt/format.h>
 
@@ -132,10 +130,7 @@ class Harvest {
   }
   [[nodiscard]] std::string server_of(const std::string& purpose) const {
     const std::string url = settings_.model_for(purpose).model;
-#ifdef ESPALIER_HAS_CURL
-    if (is_url(url)) return backend::detail::Url(url).shown();
-#endif
-    return url;
+    return is_url(url) ? backend::detail::shown_address(url) : url;
   }
 
   const Settings& settings_;

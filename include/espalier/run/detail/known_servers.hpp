@@ -23,13 +23,11 @@
 namespace espalier::run::detail {
 
 inline backend::HttpOptions http_options(const Settings& settings) {
-  backend::HttpOptions http;
-  http.max_in_flight = settings.execution.in_flight;
-  http.timeout_s = settings.servers.timeout;
-  http.deadline_s = settings.servers.deadline;
-  http.max_attempts = settings.servers.attempts;
-  http.watch = settings.servers.watch;
-  return http;
+  return {.max_in_flight = settings.execution.in_flight,
+          .timeout_s = settings.servers.timeout,
+          .deadline_s = settings.servers.deadline,
+          .max_attempts = settings.servers.attempts,
+          .watch = settings.servers.watch};
 }
 
 /// DIR/servers.json: the kinds of the run's model servers, by address, so that a resumed run need not ask again. A

@@ -11,6 +11,9 @@
 #include <espalier/run/backends.hpp>
 #include <espalier/run/detail/retrievers.hpp>
 #include <espalier/run/settings.hpp>
+#ifdef ESPALIER_HAS_CURL
+#include <espalier/backend/openai.hpp>
+#endif
 #ifdef ESPALIER_HAS_SQLITE
 #include <espalier/backend/sqlite_store.hpp>
 #endif
@@ -23,6 +26,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -54,10 +58,13 @@ class RunJournal {
   /// lives only as long as the process. A replay answers only from the journal.
   template <class In, class Out>
   Backend<In, Out> operator()(Backend<In, Out> backend) const {
-    if (replay_) {
-      backend.transport = nullptr;
-      backend.fleet = nullptr;
-    }
+#ifdef ESPALIER_HAS_CURL
+    if constexpr (std::is_same_v<Out, Completion>)
+      if (const auto* client = dynamic_cast<const backend::OpenAi*>(backend.service.get()); client && !replay_) {
+        backend.transport = &client->accounts();
+        backend.fleet = client->fleet();
+      }
+#endif
     if (!keep_ || !backend.remote) return backend;
     std::shared_ptr<backend::Store> store = backend.fingerprint ? store_ : std::make_shared<backend::MemoryStore>();
     const Hash fingerprint = backend.fingerprint.value_or(Hash());
@@ -74,17 +81,27 @@ class RunJournal {
   std::shared_ptr<backend::Store> store_;
 };
 
-/// Combines a port's counts with those of its journal. Throws Error if they do not balance (docs page "contracts").
-inline Accounts balanced(Accounts port, const Accounts* journal, const Accounts* transport = nullptr) {
-  const std::uint64_t answered = port.logical - port.shared - port.failed;
-  port.cached = journal ? journal->cached : 0;
-  port.paid_applied = journal ? journal->paid_applied : answered;
-  port.paid_cancelled = (journal ? journal->paid_cancelled : 0) + (transport ? transport->paid_cancelled : 0);
-  port.paid_failed = transport ? transport->paid_failed : 0;
-  port.requests = transport ? transport->requests : 0;
-  if (port.logical != port.paid_applied + port.cached + port.shared + port.failed)
-    throw Error(fmt::format("the accounts of the run do not balance: {}", port));
-  return port;
+/// The counts of a port, of its journal and of the service itself, the latter two null = none.
+struct Counted {
+  const Accounts *port, *journal, *transport;
+};
+
+/// The sums of all these counts. Throws Error if those of a port do not balance (docs page "contracts").
+inline Accounts balanced(const std::vector<Counted>& all) {
+  Accounts sum;
+  for (const auto& [port, journal, transport] : all) {
+    Accounts one = *port;
+    const std::uint64_t answered = one.logical - one.shared - one.failed;
+    one.cached = journal ? journal->cached : 0;
+    one.paid_applied = journal ? journal->paid_applied : answered;
+    one.paid_cancelled = (journal ? journal->paid_cancelled : 0) + (transport ? transport->paid_cancelled : 0);
+    one.paid_failed = transport ? transport->paid_failed : 0;
+    one.requests = transport ? transport->requests : 0;
+    if (one.logical != one.paid_applied + one.cached + one.shared + one.failed)
+      throw Error(fmt::format("the accounts of the run do not balance: {}", one));
+    sum += one;
+  }
+  return sum;
 }
 
 /// DIR/accounts.json: how a run's requests were answered. This is a matter of execution, so it is separate from the
@@ -96,11 +113,9 @@ inline std::string accounts_json(const std::vector<std::pair<const char*, Accoun
   json.begin_object();
   for (const auto& [name, a] : all) {
     json.key(name).begin_object().field("logical", a.logical).field("paid_applied", a.paid_applied);
-    json.field("cached", a.cached)
-        .field("shared", a.shared)
-        .field("failed", a.failed)
-        .field("paid_cancelled", a.paid_cancelled);
-    json.field("paid_failed", a.paid_failed).field("requests", a.requests).end_object();
+    json.field("cached", a.cached).field("shared", a.shared).field("failed", a.failed);
+    json.field("paid_cancelled", a.paid_cancelled).field("paid_failed", a.paid_failed);
+    json.field("requests", a.requests).end_object();
   }
   json.key("endpoints").begin_array();
   for (const auto& fleet : fleets)
@@ -121,13 +136,10 @@ class Services {
   /// `known` are the questions that a simulated model knows.
   Services(Scheduler& scheduler, const Settings& settings, const std::vector<rag::Example>& known,
            const sim::Skills& skills, const Lexical& lexical, const RunJournal& journal)
-      : Services(scheduler, settings,
-                 journal(make_model(settings.model.url, settings.model.name, settings.endpoints_for(""), settings,
-                                    known, skills)),
+      : Services(scheduler, settings, journal(make_model(settings.models().front(), settings, known, skills)),
                  journal(make_retriever(settings, lexical))) {
     for (const Settings::ModelFor& other : settings.model.others) {
-      auto backend =
-          journal(make_model(other.model, other.name, settings.endpoints_for(other.purpose), settings, known, skills));
+      auto backend = journal(make_model(other, settings, known, skills));
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
       add(ports.models.at(other.purpose), backend);
       if (backend.label != main_label_) model_label += fmt::format(", {}: {}", other.purpose, backend.label);
@@ -141,25 +153,18 @@ class Services {
   /// Completions applied so far.
   [[nodiscard]] std::uint64_t calls() const {
     std::uint64_t sum = 0;
-    for (const auto& [port, journal, transport] : models_) sum += port.accounts().logical;
+    for (const Counted& one : models_) sum += one.port->logical;
     return sum;
   }
   /// Whether a model has answered a question.
   [[nodiscard]] bool answered() const {
-    return std::any_of(models_.begin(), models_.end(), [](const Model& model) {
-      const Accounts& of = model.port.accounts();
-      return of.logical > of.failed;
-    });
+    return std::ranges::any_of(models_, [](const Counted& one) { return one.port->logical > one.port->failed; });
   }
   /// The content of accounts.json. Throws Error if accounts do not balance.
   [[nodiscard]] std::string accounts() const {
-    Accounts models, encoders;
-    for (const auto& [port, journal, transport] : models_) models += balanced(port.accounts(), journal, transport);
-    for (const auto& [port, journal] : encoders_) encoders += balanced(port.accounts(), journal);
-    return accounts_json({{"model", models},
-                          {"retriever", balanced(ports.retriever.accounts(), retriever_journal_)},
-                          {"encoder", encoders}},
-                         fleets_);
+    return accounts_json(
+        {{"model", balanced(models_)}, {"retriever", balanced({retriever_})}, {"encoder", balanced(encoders_)}},
+        fleets_);
   }
 
   method::Ports ports;
@@ -172,11 +177,15 @@ class Services {
         model_label(model.label),
         retriever_label(std::move(retriever.label)),
         main_label_(std::move(model.label)),
-        retriever_journal_(retriever.journal) {
+        retriever_(counted(ports.retriever, retriever)) {
     add(ports.model, model);
   }
+  template <class In, class Out>
+  static Counted counted(const Port<In, Out>& port, const Backend<In, Out>& backend) {
+    return {&port.accounts(), backend.journal, backend.transport};
+  }
   void add(const ModelPort& port, const ModelBackend& model) {
-    models_.push_back({port, model.journal, model.transport});
+    models_.push_back(counted(port, model));
     if (model.fleet) fleets_.push_back(model.fleet);
   }
   /// Requests to a model at once. A batch file takes all of them: requests waiting behind a limit would be lost with
@@ -187,20 +196,15 @@ class Services {
   EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings,
                       const RunJournal& journal) {
     auto kept = journal(std::move(backend));
-    encoders_.emplace_back(scheduler.encoder(std::move(kept.service), settings.execution.in_flight), kept.journal);
-    return encoders_.back().first;
+    EncoderPort port = scheduler.encoder(std::move(kept.service), settings.execution.in_flight);
+    encoders_.push_back(counted(port, kept));
+    return port;
   }
 
   std::string main_label_;
-  const Accounts* retriever_journal_;
-  struct Model {
-    ModelPort port;
-    const Accounts* journal;
-    const Accounts* transport;
-  };
-  std::vector<Model> models_;
+  Counted retriever_;
+  std::vector<Counted> models_, encoders_;
   std::vector<std::shared_ptr<const backend::detail::HttpFleet>> fleets_;
-  std::vector<std::pair<EncoderPort, const Accounts*>> encoders_;
 };
 
 }  // namespace espalier::run::detail
