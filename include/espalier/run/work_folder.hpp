@@ -8,13 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -63,11 +63,10 @@ class FolderLock {
   }
   [[noreturn]] void refuse(const std::filesystem::path& folder) {
     if (errno != EWOULDBLOCK) throw failed(folder, "cannot be locked: ");
-    std::array<char, 512> text{};
-    const ssize_t size = ::read(descriptor_, text.data(), text.size());
-    std::string owner(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
-    owner.resize(std::min(owner.find('\n'), owner.size()));
     close();
+    std::ifstream text(file_);
+    std::string owner;
+    std::getline(text, owner);
     throw InputError(folder.string(), 0, "",
                      "this folder is in use: " + (owner.empty() ? "a process that has just begun" : owner));
   }
