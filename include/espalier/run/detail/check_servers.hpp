@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -27,8 +26,8 @@ namespace espalier::run::detail {
 
 #ifdef ESPALIER_HAS_CURL
 
-/// A model that writes each prompt as a request to the server at an address, and sends none. Its replies are empty, or
-/// the reason why this server cannot be asked.
+/// A model that writes each prompt as a request to the server at an address, and sends none. Its replies are empty. It
+/// throws a BackendError where this server cannot be asked.
 class WrittenOnly {
  public:
   /// The settings must outlive it. With a `turn` a server of an unknown kind is asked what it is, where the portable
@@ -36,33 +35,26 @@ class WrittenOnly {
   WrittenOnly(const Settings& settings, std::string url, std::function<void()> turn)
       : settings_(settings), url_(std::move(url)), turn_(std::move(turn)) {}
 
-  std::vector<Outcome<Completion>> operator()(std::span<const Prompt> prompts) {
-    std::vector<Outcome<Completion>> replies;
-    for (std::size_t i = 0; i < prompts.size(); ++i) {
-      const std::exception_ptr refused = is_model_server(url_) ? refusal_of(prompts.subspan(i, 1)) : nullptr;
-      if (refused) replies.emplace_back(refused);
-      else replies.emplace_back(Completion(""));
-    }
-    return replies;
+  std::vector<std::string> operator()(std::span<const Prompt> prompts) {
+    for (std::size_t i = 0; i < prompts.size() && is_model_server(url_); ++i) write(prompts.subspan(i, 1));
+    return std::vector<std::string>(prompts.size());
   }
 
  private:
-  std::exception_ptr refusal_of(std::span<const Prompt> prompt) {
+  void write(std::span<const Prompt> prompt) {
     if (!server_) server_ = known_server(url_, settings_);
-    const std::exception_ptr refused = refusal_of(prompt, server_.value_or(backend::Server::other));
-    if (!refused || server_) return refused;
+    try {
+      return write(prompt, server_.value_or(backend::Server::other));
+    } catch (const BackendError&) {
+      if (server_) throw;
+    }
     if (turn_) server_ = server_at(url_, settings_, turn_);
-    return server_ ? refusal_of(prompt, *server_) : nullptr;
+    if (server_) write(prompt, *server_);
   }
-  [[nodiscard]] std::exception_ptr refusal_of(std::span<const Prompt> prompt, backend::Server server) const {
+  void write(std::span<const Prompt> prompt, backend::Server server) const {
     backend::detail::OpenAiRequest request("-", settings_.model.api == "chat", settings_.model.extra_body,
                                            settings_.servers.stream, settings_.model.thinking);
-    try {
-      (void)request.write(prompt, backend::detail::dialect_of(server));
-    } catch (const BackendError&) {
-      return std::current_exception();
-    }
-    return nullptr;
+    (void)request.write(prompt, backend::detail::dialect_of(server));
   }
 
   const Settings& settings_;
