@@ -18,6 +18,8 @@
 #include <espalier/run/work_folder.hpp>
 #include <espalier/version.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -146,8 +148,9 @@ class Job {
       notes += (notes.empty() ? "" : "; ") + remark;
     };
     for (const auto& [server, remark] : settings_.servers.watch->remarks()) note(remark);
-    if (const std::string refusals = constrain.refusals(); !refusals.empty()) note(refusals);
-    if (const std::string broken = harvest.broken_grammars(); !broken.empty()) note(broken);
+    for (const auto& [purpose, why] : constrain.refused)
+      note(fmt::format("the grammar of '{}' was refused, so its replies are free: {}", purpose, why));
+    for (const std::string& broken : harvest.broken_grammars()) note(broken);
     summary.seconds = seconds_since(start);
     tell("");
     RunResult result{summary.json(), summary.open(), harvest.why_open(), false, std::move(earlier.changed)};

@@ -149,16 +149,8 @@ class ConstrainDecision {
     return !std::exchange(undecided_, {}).empty();
   }
 
-  /// The purposes whose grammar was refused at this start, and why. Empty if there are none.
-  [[nodiscard]] std::string refusals() const {
-    std::string out;
-    for (const auto& [purpose, why] : refused_)
-      out += fmt::format("{}the grammar of '{}' was refused, so its replies are free: {}", out.empty() ? "" : "; ",
-                         purpose, why);
-    return out;
-  }
-
   Probes probes;
+  std::map<std::string, std::string> refused;  ///< why a grammar was refused at this start, by purpose
 
  private:
   static std::string option_of(const std::string& purpose) { return "sampling." + purpose + ".constrain"; }
@@ -211,11 +203,11 @@ class ConstrainDecision {
   }
   void decide(const Probed& one) {
     const std::string& name = one.purpose.name;
-    const bool refused = one.constrained && one.failure && one.failure->kind() == BackendError::Kind::permanent;
-    if (one.failure && !refused) return undecided_.push_back(one.purpose);
-    if (refused) refused_.emplace(name, one.failure->what());
+    const bool free = one.constrained && one.failure && one.failure->kind() == BackendError::Kind::permanent;
+    if (one.failure && !free) return undecided_.push_back(one.purpose);
+    if (free) refused.emplace(name, one.failure->what());
     probes[name] = one.ledger.total();
-    method_.options().set(option_of(name), one.constrained && !refused ? "on" : "off");
+    method_.options().set(option_of(name), one.constrained && !free ? "on" : "off");
   }
 
   const Settings& settings_;
@@ -223,7 +215,6 @@ class ConstrainDecision {
   const rag::PromptSet& prompts_;
   std::filesystem::path folder_;
   std::vector<Protocol::Purpose> undecided_;
-  std::map<std::string, std::string> refused_;        ///< why a grammar was refused, by purpose
   std::map<std::string, std::optional<bool>> takes_;  ///< whether a server takes grammars, by address
 };
 

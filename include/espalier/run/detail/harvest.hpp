@@ -90,15 +90,15 @@ class Harvest {
   /// Why the first open question is open, in the order of the questions. "" = none is.
   [[nodiscard]] const std::string& why_open() const { return why_open_; }
 
-  /// What the summary says of servers that ignored grammars, in an order that does not depend on time. "" = nothing.
-  [[nodiscard]] std::string broken_grammars() const {
+  /// What the summary says of servers that ignored grammars, in an order that does not depend on time.
+  [[nodiscard]] std::vector<std::string> broken_grammars() const {
     std::map<std::string, std::string> prompts;  // by server
     for (const auto& [purpose, count] : summary.ungoverned()) {
       std::string& list = prompts[server_of(purpose)];
       list += (list.empty() ? "" : ", ") + purpose;
     }
-    std::string all;
-    for (const auto& [server, list] : prompts) all += (all.empty() ? "" : "; ") + ignored(server, list);
+    std::vector<std::string> all;
+    for (const auto& [server, list] : prompts) all.push_back(ignored(server, list));
     return all;
   }
 
