@@ -33,7 +33,18 @@ class Answering {
   /// only if `journal_file` is set. Throws std::invalid_argument for bad options and InputError for bad files.
   explicit Answering(Settings settings)
       : settings_(std::move(settings)), method_(method::make_method(settings_.method)) {
-    with_files([&] { prepare(); });
+    settings_.journal.keep = !settings_.journal.file.empty();
+    with_files([&] {
+      configure(settings_, *method_, skills_, lexical_);
+      check_searchable(settings_, *method_);
+      const auto known =
+          settings_.questions.empty() ? std::vector<rag::Example>() : output::read_questions(settings_.questions);
+      services_ =
+          std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_, RunJournal(settings_, "", ""));
+      prompts_ = std::make_shared<const rag::PromptSet>(method_->prompts(settings_.prompts));
+      method_->prepare(services_->ports, *prompts_);
+    });
+    scheduler_.on_turn([this] { drop_cancelled(); });
   }
 
   /// Answers questions until stop(), then finishes the open ones. Call it once. It throws errors that are not a failure
@@ -69,19 +80,6 @@ class Answering {
   [[nodiscard]] std::shared_ptr<const rag::PromptSet> prompts() const { return prompts_; }
 
  private:
-  void prepare() {
-    settings_.journal.keep = !settings_.journal.file.empty();
-    configure(settings_, *method_, skills_, lexical_);
-    check_searchable(settings_, *method_);
-    const auto known =
-        settings_.questions.empty() ? std::vector<rag::Example>() : output::read_questions(settings_.questions);
-    services_ =
-        std::make_unique<Services>(scheduler_, settings_, known, skills_, lexical_, RunJournal(settings_, "", ""));
-    prompts_ = std::make_shared<const rag::PromptSet>(method_->prompts(settings_.prompts));
-    method_->prepare(services_->ports, *prompts_);
-    scheduler_.on_turn([this] { drop_cancelled(); });
-  }
-
   struct Asked {
     Id id;
     rag::Question question;
