@@ -133,18 +133,14 @@ inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& 
 
 /// The client of the settings' embeddings server.
 inline EncoderBackend make_encoder(const Settings& settings) {
-  if (settings.given.encoder)
-    return open_given(*settings.given.encoder, settings.encoder.name, settings.journal.replay);
-  if (!is_url(settings.encoder.url))
-    bad_option("encoder", backend::detail::shown_address(settings.encoder.url), "the URL of an embeddings server");
+  const auto& [url, name, profile] = settings.encoder;
+  if (settings.given.encoder) return open_given(*settings.given.encoder, name, settings.journal.replay);
+  if (!is_url(url)) bad_option("encoder", backend::detail::shown_address(url), "the URL of an embeddings server");
 #ifdef ESPALIER_HAS_CURL
-  if (backend::detail::is_scorer(settings.encoder.url))
-    return make_client({.url = settings.encoder.url, .model = settings.encoder.name, .task = "embed"}, "encoder",
-                       settings);
-  return make_client({.url = settings.encoder.url,
-                      .model = settings.encoder.name,
-                      .profile = backend::EncoderProfile::named(settings.encoder.profile)},
-                     settings.encoder.name, settings);
+  if (backend::detail::is_scorer(url))
+    return make_client({.url = url, .model = name, .task = "embed"}, "encoder", settings);
+  const auto prefixes = backend::EncoderProfile::named(profile);
+  return make_client({.url = url, .model = name, .profile = prefixes}, name, settings);
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
@@ -159,13 +155,12 @@ inline auto waiting(EncoderBackend encoder) {
 
 /// The client of the settings' value server. A port sees it as an encoder of two numbers.
 inline EncoderBackend make_value_server(const Settings& settings) {
-  if (settings.given.values) return open_given(*settings.given.values, settings.values.name, settings.journal.replay);
-  if (!is_url(settings.values.server))
-    bad_option("value-server", backend::detail::shown_address(settings.values.server), "the URL of a value server");
+  const std::string &url = settings.values.server, &name = settings.values.name;
+  if (settings.given.values) return open_given(*settings.given.values, name, settings.journal.replay);
+  if (!is_url(url)) bad_option("value-server", backend::detail::shown_address(url), "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL
-  return make_client(
-      {.url = settings.values.server, .api = backend::HttpEncoderOptions::Api::values, .model = settings.values.name},
-      settings.values.name, settings);
+  constexpr auto values = backend::HttpEncoderOptions::Api::values;
+  return make_client({.url = url, .api = values, .model = name}, name, settings);
 #else
   throw MissingPart("the client for value servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif

@@ -91,12 +91,11 @@ inline RetrieverBackend make_dense([[maybe_unused]] const Settings& settings) {
 /// The client of the settings' retrieval server.
 inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
 #ifdef ESPALIER_HAS_CURL
-  backend::HttpRetrieverOptions options;
-  options.url = settings.retriever.source;
-  options.name = settings.retriever.name;
-  options.api = backend::detail::retrieval_api(settings.retriever.api);
-  options.http = http_options(settings);
-  auto service = std::make_unique<backend::HttpRetriever>(std::move(options));
+  auto service = std::make_unique<backend::HttpRetriever>(
+      backend::HttpRetrieverOptions{.url = settings.retriever.source,
+                                    .name = settings.retriever.name,
+                                    .api = backend::detail::retrieval_api(settings.retriever.api),
+                                    .http = http_options(settings)});
   const Hash fingerprint = service->fingerprint();
   return {std::move(service), fingerprint, "remote", true};
 #else
@@ -108,23 +107,20 @@ inline RetrieverBackend make_remote([[maybe_unused]] const Settings& settings) {
 inline RetrieverBackend reranked([[maybe_unused]] RetrieverBackend retriever,
                                  [[maybe_unused]] const Settings& settings) {
 #ifdef ESPALIER_HAS_CURL
-  backend::HttpRerankerOptions options;
-  options.url = settings.retriever.reranker;
-  options.model = settings.retriever.reranker_name;
-  options.api_key_file = settings.servers.api_key_file;
-  options.http = http_options(settings);
-  auto service = std::make_unique<backend::HttpReranker>(std::move(options));
+  auto service = std::make_unique<backend::HttpReranker>(
+      backend::HttpRerankerOptions{.url = settings.retriever.reranker,
+                                   .model = settings.retriever.reranker_name,
+                                   .api_key_file = settings.servers.api_key_file,
+                                   .http = http_options(settings)});
   std::optional<Hash> fingerprint = retriever.fingerprint;
-  if (fingerprint)
-    fingerprint = Hasher()
-                      .add(std::string_view("reranked"))
-                      .add(*fingerprint)
-                      .add(service->fingerprint())
-                      .add(std::uint64_t(settings.retriever.rerank_depth))
-                      .finish();
-  return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service),
-                                              settings.retriever.rerank_depth),
-          fingerprint, fmt::format("{}, reranked", retriever.label), true};
+  const std::uint32_t depth = settings.retriever.rerank_depth;
+  if (fingerprint) {
+    Hasher hasher;
+    hasher.add(std::string_view("reranked")).add(*fingerprint).add(service->fingerprint());
+    fingerprint = hasher.add(std::uint64_t(depth)).finish();
+  }
+  return {std::make_unique<backend::Reranked>(std::move(retriever.service), std::move(service), depth), fingerprint,
+          fmt::format("{}, reranked", retriever.label), true};
 #else
   throw MissingPart("the client for rerankers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif
