@@ -178,9 +178,8 @@ class ConstrainDecision {
   [[nodiscard]] std::optional<bool> takes_grammar([[maybe_unused]] const Settings::ModelFor& model,
                                                   [[maybe_unused]] const Turn& turn) {
     if (!may_take(model)) return false;
-    if (settings_.given.models.contains(model.model)) return true;
+    if (settings_.given.models.contains(model.model) || settings_.journal.replay) return true;
 #ifdef ESPALIER_HAS_CURL
-    if (settings_.journal.replay) return true;
     const auto [it, fresh] = takes_.try_emplace(model.model);
     if (fresh)
       if (const auto server = server_at(model.model, settings_, [&] { turn(0); }))

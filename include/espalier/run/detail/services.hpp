@@ -138,11 +138,12 @@ class Services {
            const sim::Skills& skills, const Lexical& lexical, const RunJournal& journal)
       : Services(scheduler, settings, journal(make_model(settings.models().front(), settings, known, skills)),
                  journal(make_retriever(settings, lexical))) {
+    const std::string main = model_label;
     for (const Settings::ModelFor& other : settings.model.others) {
       auto backend = journal(make_model(other, settings, known, skills));
       ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
       add(ports.models.at(other.purpose), backend);
-      if (backend.label != main_label_) model_label += fmt::format(", {}: {}", other.purpose, backend.label);
+      if (backend.label != main) model_label += fmt::format(", {}: {}", other.purpose, backend.label);
     }
     if (!settings.encoder.url.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, journal);
     ports.value_head = settings.values.head;
@@ -175,8 +176,7 @@ class Services {
       : ports(scheduler.model(std::move(model.service), at_once(settings)),
               scheduler.retriever(std::move(retriever.service), settings.execution.in_flight)),
         model_label(model.label),
-        retriever_label(std::move(retriever.label)),
-        main_label_(std::move(model.label)),
+        retriever_label(retriever.label),
         retriever_(counted(ports.retriever, retriever)) {
     add(ports.model, model);
   }
@@ -201,7 +201,6 @@ class Services {
     return port;
   }
 
-  std::string main_label_;
   Counted retriever_;
   std::vector<Counted> models_, encoders_;
   std::vector<std::shared_ptr<const backend::detail::HttpFleet>> fleets_;
