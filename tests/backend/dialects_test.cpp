@@ -11,26 +11,16 @@
 
 namespace dialects_test {
 
-using namespace espalier;
-using namespace espalier::backend;
-using namespace espalier::backend::detail;
-using test::Answer;
-using test::FaultServer;
-using test::Received;
+using namespace espalier::test::names;
 using Kind = BackendError::Kind;
 
 namespace {
 
+using test::body;
 using Exchange = test::Exchange<Completion>;
 
-OpenAiOptions options(const FaultServer& server, std::optional<Server> sort) {
-  return test::served_at<OpenAiOptions>(server.url("/v1"), {.server = sort});
-}
-std::shared_ptr<const PromptBody> body(std::vector<PromptBody::Message> messages, Sampling sampling = Sampling()) {
-  PromptBody body;
-  body.messages = std::move(messages);
-  body.sampling = std::move(sampling);
-  return std::make_shared<const PromptBody>(std::move(body));
+OpenAiOptions options(const FaultServer& server, OpenAiOptions more) {
+  return test::served_at(server.url("/v1"), std::move(more));
 }
 /// One answer of a chat at any OpenAI-compatible server; `more` goes into the choice.
 std::string chat_reply(const std::string& text, const std::string& more = "", int tokens = 2) {
@@ -191,11 +181,9 @@ TEST_CASE("chunks are asked for where they tell usage at their end") {
 
 TEST_CASE("Ollama's replies are read: thoughts, stops that it took away, errors, damage") {
   const auto outcome = [](const std::string& reply, int status = 200) {
-    FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply, .status = status}; });
-    OpenAiOptions chosen = options(server, Server::ollama);
-    chosen.http.max_attempts = 2;
-    OpenAi model(chosen);
-    return test::ask(model, {Prompt(body({{"user", "q"}}, {.stop = {"</a>"}, .logprobs = true}), 0, 0)})[0];
+    const Prompt prompt("q", {.stop = {"</a>"}, .logprobs = true});
+    const OpenAiOptions ollama{.server = Server::ollama};
+    return test::exchange<OpenAi>(ollama, "/v1", std::vector{prompt}, reply, status).outcome();
   };
   CHECK(outcome(R"({"message":{"thinking":"hm","content":"<a>yes"},"done":true,"done_reason":"stop"})").value().text ==
         "<think>\nhm\n</think>\n<a>yes</a>");
@@ -236,16 +224,12 @@ TEST_CASE("a usage beyond any model is no usage, is said once, and the reply sta
             : R"({"choices":[{"index":0,"message":{"content":"yes"},"delta":{"content":"yes"},"finish_reason":"stop"}],"usage":{)" +
                   usage + "}}";
     const bool events = stream && sort != Server::ollama;
-    FaultServer server([&](const Received&, std::size_t) {
-      return Answer{.body = events ? "data: " + whole + "\n\ndata: [DONE]\n\n" : whole + "\n"};
-    });
-    OpenAiOptions chosen = options(server, sort);
-    chosen.stream = stream;
+    const std::string reply = events ? "data: " + whole + "\n\ndata: [DONE]\n\n" : whole + "\n";
     Told all;
-    chosen.http.watch = std::make_shared<HttpWatch>(600, [&](const std::string& what) { all.said.push_back(what); });
-    OpenAi model(chosen);
-    const auto outcomes = test::ask(model, {Prompt("q"), Prompt("r")});
-    all.completion = outcomes[1].value();
+    const auto watch = std::make_shared<HttpWatch>(600, [&](const std::string& what) { all.said.push_back(what); });
+    const OpenAiOptions chosen{.server = sort, .stream = stream, .http = {.watch = watch}};
+    all.completion =
+        test::exchange<OpenAi>(chosen, "/v1", std::vector{Prompt("q"), Prompt("r")}, reply).outcomes[1].value();
     CHECK(all.completion.text == "yes");
     return all;
   };
@@ -338,13 +322,12 @@ TEST_CASE("the object around a reply is taken away, and what is no such object s
 }
 
 TEST_CASE("extra_body reaches Ollama's options by their name, and the rest stays outside") {
-  FaultServer server(Answer{.body = R"({"message":{"content":"a"},"done":true})"});
-  OpenAiOptions chosen = options(server, Server::ollama);
-  chosen.extra_body = R"({"think":false,"options":{"num_ctx":8192,"min_p":null}})";
-  OpenAi model(chosen);
-  test::ask(model, {Prompt("q")});
+  const OpenAiOptions chosen{.server = Server::ollama,
+                             .extra_body = R"({"think":false,"options":{"num_ctx":8192,"min_p":null}})"};
+  const Received sent =
+      test::exchange<OpenAi>(chosen, "/v1", std::vector{Prompt("q")}, reply_of(Server::ollama)).request;
   CHECK(
-      server.received()[0].body ==
+      sent.body ==
       R"({"model":"m","messages":[{"role":"user","content":"q"}],"stream":false,"truncate":false,"shift":false,"think":false,)"
       R"("options":{"temperature":0,"top_p":1,"num_predict":512,"top_k":0,"repeat_penalty":1,"num_ctx":8192}})");
 }
@@ -358,7 +341,7 @@ TEST_CASE("samples of one prompt share a message where choice i is drawn under s
       return Answer{.body = std::string(R"({"choices":[{"index":0,"message":{"content":"a"}})") +
                             (both ? R"(,{"index":1,"message":{"content":"b"}})" : "") + "]}"};
     });
-    OpenAi model(options(server, dialect.server));
+    OpenAi model(options(server, {.server = dialect.server}));
     const auto asked = body({{"user", "q"}}, {.temperature = 1});
     test::ask(model, {Prompt(asked, 3, 0), Prompt(asked, 3, 1)});
     const bool native = dialect.server == Server::vllm || dialect.server == Server::openai;
@@ -431,19 +414,14 @@ TEST_CASE("the log-probability of each token is kept where it is asked for and i
 
 TEST_CASE("in a message of several choices one short list leaves them all without") {
   const auto logprobs_of = [](int tokens) {
-    FaultServer server([&](const Received&, std::size_t) {
-      const auto choice = [](int index, const std::string& list) {
-        return R"({"index":)" + std::to_string(index) + R"(,"message":{"content":"a"},"logprobs":{"token_logprobs":)" +
-               list + "}}";
-      };
-      return Answer{.body = R"({"choices":[)" + choice(0, "[-1,-2]") + "," + choice(1, "[-4]") +
-                            R"(],"usage":{"completion_tokens":)" + std::to_string(tokens) + "}}"};
-    });
-    OpenAi model(options(server, Server::vllm));
     const auto asked = body({{"user", "q"}}, {.temperature = 1, .logprobs = true});
+    const auto got = test::exchange<OpenAi>(
+        OpenAiOptions{.server = Server::vllm}, "/v1", std::vector{Prompt(asked, 3, 0), Prompt(asked, 3, 1)},
+        R"({"choices":[{"index":0,"message":{"content":"a"},"logprobs":{"token_logprobs":[-1,-2]}},)"
+        R"({"index":1,"message":{"content":"a"},"logprobs":{"token_logprobs":[-4]}}],"usage":{"completion_tokens":)" +
+            std::to_string(tokens) + "}}");
     std::vector<std::optional<double>> found;
-    for (const auto& outcome : test::ask(model, {Prompt(asked, 3, 0), Prompt(asked, 3, 1)}))
-      found.push_back(outcome.value().logprob);
+    for (const auto& outcome : got.outcomes) found.push_back(outcome.value().logprob);
     return found;
   };
   CHECK(logprobs_of(3) == std::vector<std::optional<double>>{-3.0, -4.0});
@@ -500,9 +478,7 @@ TEST_CASE("what a server does not take is refused by name before anything is sen
 
 TEST_CASE("one refused request does not hold up its neighbours") {
   FaultServer server(Answer{.body = chat_reply("a")});
-  OpenAiOptions chosen = options(server, Server::openai);
-  chosen.http.max_in_flight = 1;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.server = Server::openai, .http = {.max_in_flight = 1}}));
   const auto outcomes = test::ask(model, {Prompt("q"), Prompt("q", {.top_k = 5}), Prompt("r")});
   CHECK(outcomes[0].ok());
   CHECK(!outcomes[1].ok());
@@ -534,9 +510,8 @@ Found found_by(const FaultServer::Script& route) {
     return Answer{.body = reply_of(request.path.starts_with("/api") ? Server::ollama : Server::other)};
   });
   Found found;
-  OpenAiOptions chosen = options(server, std::nullopt);
-  chosen.on_server = [&](Server sort) { found.heard.push_back(sort); };
-  OpenAi model(chosen);
+  const auto hear = [&](Server sort) { found.heard.push_back(sort); };
+  OpenAi model(options(server, {.server = std::nullopt, .on_server = hear}));
   CHECK(test::ask(model, {Prompt("q"), Prompt("r")})[1].ok());
   CHECK(test::ask(model, {Prompt("s")})[0].ok());
   for (const auto& request : server.received()) found.asked.push_back(request.path);
@@ -599,9 +574,7 @@ TEST_CASE("where a server cannot be reached its requests fail, and those that co
     if (!up) return Answer{.status = 503};
     return request.body.empty() ? owned_by("vllm") : Answer{.body = chat_reply("a")};
   });
-  OpenAiOptions chosen = options(server, std::nullopt);
-  chosen.http.max_attempts = 2;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.server = std::nullopt, .http = {.max_attempts = 2}}));
   const auto outcomes = test::ask(model, {Prompt("q"), Prompt("r")});
   for (const auto& outcome : outcomes) {
     const auto failure = test::failure_of(outcome);
@@ -618,12 +591,11 @@ TEST_CASE("of several servers one that is up is asked") {
   FaultServer server([](const Received& request, std::size_t) {
     return request.body.empty() ? owned_by("sglang") : Answer{.body = chat_reply("a")};
   });
-  OpenAiOptions chosen = options(server, std::nullopt);
-  chosen.url = FaultServer::refusing_url() + "/v1";
-  chosen.endpoints = {server.url("/v1")};
   std::vector<Server> heard;
-  chosen.on_server = [&](Server sort) { heard.push_back(sort); };
-  OpenAi model(chosen);
+  const auto hear = [&](Server sort) { heard.push_back(sort); };
+  OpenAi model(
+      test::served_at<OpenAiOptions>(FaultServer::refusing_url() + "/v1",
+                                     {.endpoints = {server.url("/v1")}, .server = std::nullopt, .on_server = hear}));
   CHECK(test::ask(model, {Prompt("q")})[0].ok());
   CHECK(heard == std::vector{Server::sglang});
 }
@@ -632,7 +604,7 @@ TEST_CASE("a service may go while its server is being asked") {
   FaultServer server(Answer{.fault = Answer::Fault::stall});
   const auto client = std::make_shared<HttpClient>();
   {
-    OpenAi model(options(server, std::nullopt), client);
+    OpenAi model(options(server, {.server = std::nullopt}), client);
     model.submit(1, Prompt("q"));
     CHECK(model.poll(std::chrono::milliseconds(0)).empty());
     CHECK(client->in_flight() == 1);

@@ -5,32 +5,25 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace http_encoder_test {
 
-using namespace espalier;
-using namespace espalier::backend;
-using namespace espalier::backend::detail;
-using test::Answer;
-using test::FaultServer;
-using test::Received;
+using namespace espalier::test::names;
 using Kind = BackendError::Kind;
-using Role = EncodeRequest::Role;
 
 namespace {
 
-HttpEncoderOptions options(const FaultServer& server) {
-  return {.url = server.url("/v1"), .model = "e", .api_key_env = "", .http = test::quick()};
+HttpEncoderOptions options(const FaultServer& server, HttpEncoderOptions more = {}) {
+  return test::served_at(server.url("/v1"), std::move(more));
 }
 std::string item(int index, const std::string& embedding) {
   return R"({"object":"embedding","index":)" + std::to_string(index) + R"(,"embedding":)" + embedding + "}";
 }
 test::Failure failure_under(const std::string& body) {
-  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = body}; });
-  HttpEncoderOptions chosen = options(server);
-  chosen.http.max_attempts = 2;
-  HttpEncoder encoder(chosen);
+  FaultServer server(Answer{.body = body});
+  HttpEncoder encoder(options(server, {.http = {.max_attempts = 2}}));
   const auto outcomes = test::ask(encoder, {EncodeRequest("a", Role::query), EncodeRequest("b", Role::query)});
   CHECK(encoder.accounts().requests == 2);
   return test::failure_of(outcomes[1]);
@@ -43,11 +36,8 @@ TEST_CASE("texts travel in batches under their prefixes, and embeddings are sort
     return Answer{.body = number == 0 ? R"({"data":[)" + item(1, "[0,-2]") + "," + item(0, "[1.5,0.25]") + "]}"
                                       : R"({"data":[)" + item(0, "[3e0,4]") + "]}"};
   });
-  HttpEncoderOptions chosen = options(server);
-  chosen.profile = {.query_prefix = "query: ", .passage_prefix = "passage: "};
-  chosen.batch = 2;
-  chosen.http.max_in_flight = 1;
-  HttpEncoder encoder(chosen);
+  const EncoderProfile profile{.query_prefix = "query: ", .passage_prefix = "passage: "};
+  HttpEncoder encoder(options(server, {.profile = profile, .batch = 2, .http = {.max_in_flight = 1}}));
   const auto outcomes = test::ask(encoder, {EncodeRequest("who", Role::query), EncodeRequest("he", Role::passage),
                                             EncodeRequest("she", Role::passage)});
   CHECK(outcomes[0].value() == Embedding{1.5f, 0.25f});
@@ -55,15 +45,13 @@ TEST_CASE("texts travel in batches under their prefixes, and embeddings are sort
   CHECK(outcomes[2].value() == Embedding{3, 4});
   REQUIRE(server.received().size() == 2);
   CHECK(server.received()[0].path == "/v1/embeddings");
-  CHECK(server.received()[0].body == R"({"model":"e","input":["query: who","passage: he"],"encoding_format":"float"})");
-  CHECK(server.received()[1].body == R"({"model":"e","input":["passage: she"],"encoding_format":"float"})");
+  CHECK(server.received()[0].body == R"({"model":"m","input":["query: who","passage: he"],"encoding_format":"float"})");
+  CHECK(server.received()[1].body == R"({"model":"m","input":["passage: she"],"encoding_format":"float"})");
 }
 
 TEST_CASE("embeddings can be scaled to length 1") {
   FaultServer server(Answer{.body = R"({"data":[)" + item(0, "[3,4]") + "," + item(1, "[0,0]") + "]}"});
-  HttpEncoderOptions chosen = options(server);
-  chosen.profile.normalise = true;
-  HttpEncoder encoder(chosen);
+  HttpEncoder encoder(options(server, {.profile = {.normalise = true}}));
   const auto outcomes = test::ask(encoder, {EncodeRequest("a", Role::query), EncodeRequest("b", Role::query)});
   CHECK(outcomes[0].value() == Embedding{0.6f, 0.8f});
   CHECK(outcomes[1].value() == Embedding{0, 0});
@@ -164,12 +152,9 @@ TEST_CASE("a server of llama.cpp's is sent the first tokens of a long text and i
                                                                          : R"({"tokens":[101,5,102]})"};
     return {.body = R"({"data":[)" + item(0, "[1,2]") + "]}"};
   });
-  HttpEncoderOptions chosen = options(server);
-  chosen.profile = {.query_prefix = "q:", .max_tokens = 5};
-  chosen.llamacpp = true;
-  chosen.batch = 1;
-  chosen.http.max_in_flight = 1;
-  HttpEncoder encoder(chosen);
+  const EncoderProfile profile{.query_prefix = "q:", .max_tokens = 5};
+  HttpEncoder encoder(
+      options(server, {.profile = profile, .llamacpp = true, .batch = 1, .http = {.max_in_flight = 1}}));
   CHECK(test::ask(encoder, {EncodeRequest("abcdefgh", Role::query)})[0].value() == Embedding{1, 2});
   CHECK(test::ask(encoder, {EncodeRequest("wxyz", Role::passage)})[0].value() == Embedding{1, 2});
   CHECK(test::ask(encoder, {EncodeRequest("abc", Role::passage)})[0].value() == Embedding{1, 2});
@@ -177,20 +162,18 @@ TEST_CASE("a server of llama.cpp's is sent the first tokens of a long text and i
   REQUIRE(sent.size() == 5);
   CHECK(sent[0].path == "/tokenize");
   CHECK(sent[0].body == R"({"content":"q:abcdefgh","add_special":true})");
-  CHECK(sent[1].body == R"({"model":"e","input":[[101,7,8,9,102]],"encoding_format":"float"})");
-  CHECK(sent[3].body == R"({"model":"e","input":[[101,5,102]],"encoding_format":"float"})");
+  CHECK(sent[1].body == R"({"model":"m","input":[[101,7,8,9,102]],"encoding_format":"float"})");
+  CHECK(sent[3].body == R"({"model":"m","input":[[101,5,102]],"encoding_format":"float"})");
   CHECK(sent[4].body ==
-        R"({"model":"e","input":["abc"],"encoding_format":"float"})");  // three bytes are three tokens at most
+        R"({"model":"m","input":["abc"],"encoding_format":"float"})");  // three bytes are three tokens at most
 }
 
 TEST_CASE("other servers are told where to cut, and a cut needs a length") {
   FaultServer server(Answer{.body = R"({"data":[)" + item(0, "[1,2]") + "]}"});
-  HttpEncoderOptions chosen = options(server);
-  chosen.profile.max_tokens = 256;
-  HttpEncoder encoder(chosen);
+  HttpEncoder encoder(options(server, {.profile = {.max_tokens = 256}}));
   CHECK(test::ask(encoder, {EncodeRequest("abc", Role::query)})[0].ok());
   CHECK(server.received()[0].body ==
-        R"({"model":"e","input":["abc"],"encoding_format":"float","truncate_prompt_tokens":256})");
+        R"({"model":"m","input":["abc"],"encoding_format":"float","truncate_prompt_tokens":256})");
   CHECK_THROWS_WITH_AS(HttpEncoder({.model = "e", .profile = {.max_tokens = 2}}), doctest::Contains("'max_tokens'"),
                        std::invalid_argument);
 }
@@ -201,11 +184,7 @@ TEST_CASE("tokens that do not come, come damaged or are refused") {
       return {.body = R"({"error":{"message":"no tokenizer"}})", .status = 404};
     return {.body = R"({"tokens":[1,"x"]})"};
   });
-  HttpEncoderOptions chosen = options(server);
-  chosen.profile.max_tokens = 3;
-  chosen.llamacpp = true;
-  chosen.http.max_attempts = 2;
-  HttpEncoder encoder(chosen);
+  HttpEncoder encoder(options(server, {.profile = {.max_tokens = 3}, .llamacpp = true, .http = {.max_attempts = 2}}));
   const auto outcomes =
       test::ask(encoder, {EncodeRequest("refused", Role::query), EncodeRequest("damaged", Role::query)});
   CHECK(test::failure_of(outcomes[0]).kind == Kind::permanent);

@@ -15,14 +15,8 @@
 
 namespace http_replicas_test {
 
-using namespace espalier;
 using namespace espalier::detail;
-using namespace espalier::backend;
-using namespace espalier::backend::detail;
-using test::Answer;
-using test::FaultServer;
-using test::Received;
-using Fault = test::Answer::Fault;
+using namespace espalier::test::names;
 using Kind = BackendError::Kind;
 
 namespace {
@@ -38,8 +32,9 @@ FaultServer::Script echoes() {
   return [](const Received& request, std::size_t) { return echo(request); };
 }
 /// A model at these servers; the first is its own.
-OpenAiOptions at(const std::vector<const FaultServer*>& servers, std::vector<double> weights = {}) {
-  auto options = test::served_at<OpenAiOptions>(servers[0]->url("/v1"));
+OpenAiOptions at(const std::vector<const FaultServer*>& servers, std::vector<double> weights = {},
+                 HttpOptions http = {}) {
+  auto options = test::served_at<OpenAiOptions>(servers[0]->url("/v1"), {.http = std::move(http)});
   for (std::size_t i = 1; i < servers.size(); ++i)
     options.endpoints.push_back(servers[i]->url("/v1") + (weights.empty() ? "" : "*" + std::to_string(weights[i - 1])));
   return options;
@@ -80,9 +75,7 @@ std::set<std::string> questions_at(const FaultServer& server) {
 
 TEST_CASE("a question's prompts all go to the server that the rendezvous says") {
   FaultServer a(echoes()), b(echoes());
-  OpenAiOptions options = at({&a, &b}, {2});
-  options.http.max_in_flight = 1;  // there is always room
-  OpenAi model(options);
+  OpenAi model(at({&a, &b}, {2}, {.max_in_flight = 1}));  // there is always room
   answers(model, prompts(20, 5));
   for (std::uint64_t q = 1; q <= 20; ++q) {
     const auto& replicas = model.fleet()->replicas();
@@ -122,9 +115,7 @@ TEST_CASE("answers are the same bytes whatever the servers, their weights and th
   OpenAi three(at({&a, &b, &c}, {3, 0.5}));
   CHECK(answers(three, asked) == calm);
   for (const std::size_t in_flight : {1, 32}) {
-    OpenAiOptions chosen = at({&a});
-    chosen.http.max_in_flight = in_flight;
-    OpenAi faulty_one(chosen);
+    OpenAi faulty_one(at({&a}, {}, {.max_in_flight = in_flight}));
     CHECK(answers(faulty_one, asked) == calm);
   }
   CHECK(one.fingerprint() == three.fingerprint());
@@ -168,10 +159,8 @@ TEST_CASE("a resting server is tried again by one request, which moves on if tha
 }
 
 TEST_CASE("where all servers are down, requests fail as they do with one") {
-  auto options = test::served_at<OpenAiOptions>(FaultServer::refusing_url() + "/v1");
-  options.endpoints = {FaultServer::refusing_url() + "/v1"};
-  options.http.max_attempts = 3;
-  OpenAi model(options);
+  const std::string one = FaultServer::refusing_url() + "/v1", other = FaultServer::refusing_url() + "/v1";
+  OpenAi model(test::served_at<OpenAiOptions>(one, {.endpoints = {other}, .http = {.max_attempts = 3}}));
   for (const auto& outcome : test::ask(model, prompts(5, 1))) {
     const auto failure = test::failure_of(outcome);
     CHECK(failure.kind == Kind::transport);
@@ -187,13 +176,9 @@ TEST_CASE("a permanent failure is one, whatever other servers there are") {
 }
 
 TEST_CASE("an overloaded server gets fewer requests at once") {
-  FaultServer server([&](const Received& request, std::size_t number) -> Answer {
-    if (number < 64) return {.status = 429};
-    return echo(request);
-  });
-  OpenAiOptions options = at({&server});
-  options.http.max_in_flight = 32;
-  OpenAi model(options);
+  FaultServer server(
+      [](const Received& request, std::size_t number) { return number < 64 ? Answer{.status = 429} : echo(request); });
+  OpenAi model(at({&server}, {}, {.max_in_flight = 32}));
   CHECK(model.fleet()->window(0).width() == 32);
   std::vector<Prompt> asked = prompts(32, 1);
   for (std::size_t i = 0; i < asked.size(); ++i) model.submit(i, asked[i]);
@@ -211,9 +196,7 @@ TEST_CASE("requests wait in line while windows are narrow, and all arrive") {
   FaultServer server([](const Received& request, std::size_t number) -> Answer {
     return number < 12 ? Answer{.status = 503} : echo(request);
   });
-  OpenAiOptions options = at({&server});
-  options.http.max_in_flight = 4;
-  OpenAi model(options);
+  OpenAi model(at({&server}, {}, {.max_in_flight = 4}));
   answers(model, prompts(40, 1));
   CHECK(model.fleet()->window(0).under_way() == 0);
   CHECK(model.fleet()->figures(0).failures == 12);
@@ -237,9 +220,8 @@ TEST_CASE("equal greedy prompts of several questions are asked once, sampled one
   FaultServer a(echoes()), b(echoes());
   const auto asked = [&](double temperature, std::uint64_t seed_of_second) {
     Scheduler scheduler;
-    OpenAiOptions options = at({&a, &b});
     const ModelPort model =
-        scheduler.model(std::unique_ptr<Service<Prompt, Completion>>(std::make_unique<OpenAi>(options)));
+        scheduler.model(std::unique_ptr<Service<Prompt, Completion>>(std::make_unique<OpenAi>(at({&a, &b}))));
     std::vector<Task<Completion>> tasks;
     for (const std::uint64_t question : {1, 2}) {
       PromptBody body;

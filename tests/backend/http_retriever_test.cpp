@@ -4,33 +4,32 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace http_retriever_test {
 
-using namespace espalier;
-using namespace espalier::backend;
-using test::Answer;
-using test::FaultServer;
-using test::Received;
+using namespace espalier::test::names;
 using Kind = BackendError::Kind;
+using Api = HttpRetrieverOptions::Api;
 
 namespace {
 
-HttpRetrieverOptions options(const FaultServer& server) {
-  return {.url = server.url(), .name = "corpus", .http = test::quick()};
+HttpRetrieverOptions options(const FaultServer& server, HttpRetrieverOptions more = {}, const std::string& path = "") {
+  more.url = server.url(path);
+  more.name = "corpus";
+  more.http = test::quick(std::move(more.http));
+  return more;
 }
 /// What one query for three passages gets when the server sends `reply`.
 Passages passages_of(const std::string& reply) {
-  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
+  FaultServer server(Answer{.body = reply});
   HttpRetriever retriever(options(server));
   return test::ask(retriever, {Query("q", 3)})[0].value();
 }
 test::Failure failure_under(const Answer& answer, std::size_t queries = 1) {
-  FaultServer server([&](const Received&, std::size_t) { return answer; });
-  HttpRetrieverOptions chosen = options(server);
-  chosen.http.max_attempts = 2;
-  HttpRetriever retriever(chosen);
+  FaultServer server(answer);
+  HttpRetriever retriever(options(server, {.http = {.max_attempts = 2}}));
   return test::failure_of(test::ask(retriever, std::vector<Query>(queries, Query("q", 3)))[0]);
 }
 bool same(const Passage& passage, const std::string& id, const std::string& title, const std::string& text,
@@ -56,10 +55,7 @@ TEST_CASE("queries of equal k travel together and get their own results in order
     }
     return Answer{.body = R"({"result":[)" + results + "]}"};
   });
-  HttpRetrieverOptions chosen = options(server);
-  chosen.batch = 3;
-  chosen.http.max_in_flight = 1;
-  HttpRetriever retriever(chosen);
+  HttpRetriever retriever(options(server, {.batch = 3, .http = {.max_in_flight = 1}}));
   const auto outcomes = test::ask(
       retriever, {Query("q0", 3), Query("q1", 3), Query("q2", 3), Query("q3", 3), Query("q4", 5), Query("q5", 5)});
   for (std::size_t i = 0; i < 6; ++i) {
@@ -78,9 +74,7 @@ TEST_CASE("queries of equal k travel together and get their own results in order
 
 TEST_CASE("a path in the address is kept") {
   FaultServer server(Answer{.body = "[]"});
-  HttpRetrieverOptions chosen = options(server);
-  chosen.url = server.url("/other/search?index=wiki");
-  HttpRetriever retriever(chosen);
+  HttpRetriever retriever(options(server, {}, "/other/search?index=wiki"));
   CHECK(test::ask(retriever, {Query("q", 3)})[0].value().empty());
   CHECK(server.received()[0].path == "/other/search?index=wiki");
 }
@@ -122,14 +116,11 @@ TEST_CASE("hits are read in every shape in use") {
 
 TEST_CASE("Search-R1's reranking server is told both depths and its plain documents are read") {
   FaultServer server(Answer{.body = R"({"result":[[{"document":"\"T\"\nx","score":0.5}]]})"});
-  HttpRetrieverOptions chosen = options(server);
-  chosen.api = HttpRetrieverOptions::Api::rerank;
-  chosen.rerank_depth = 20;
-  HttpRetriever retriever(chosen);
+  HttpRetriever retriever(options(server, {.api = Api::rerank, .rerank_depth = 20}));
   CHECK(test::ask(retriever, {Query("q", 3)})[0].value().at(0).text() == "x");
   CHECK(server.received()[0].body ==
         R"({"queries":["q"],"topk":3,"return_scores":true,"topk_retrieval":20,"topk_rerank":3})");
-  CHECK(HttpRetriever(chosen).fingerprint() != HttpRetriever(options(server)).fingerprint());
+  CHECK(retriever.fingerprint() != HttpRetriever(options(server)).fingerprint());
 }
 
 TEST_CASE("Pyserini's server is asked by GET, a query a request") {
@@ -137,11 +128,8 @@ TEST_CASE("Pyserini's server is asked by GET, a query a request") {
       .body =
           R"({"api":"v1","index":"wiki","query":{"text":"q"},"candidates":[{"docid":"d7","score":4.5,"rank":1,"doc":{"contents":"\"T\"\nx"}},
                                                                                            {"docid":"d8","score":4,"doc":"plain"}]})"});
-  HttpRetrieverOptions chosen = options(server);
-  chosen.url = server.url("/v1/wiki/search?k1=0.9&b=0.4");
-  chosen.api = HttpRetrieverOptions::Api::pyserini;
-  chosen.http.max_in_flight = 1;
-  HttpRetriever retriever(chosen);
+  HttpRetriever retriever(
+      options(server, {.api = Api::pyserini, .http = {.max_in_flight = 1}}, "/v1/wiki/search?k1=0.9&b=0.4"));
   const auto outcomes = test::ask(retriever, {Query("who & when? \xC3\xA9", 3), Query("r", 3)});
   REQUIRE(outcomes[0].value().size() == 2);
   same(outcomes[0].value()[0], "d7", "T", "x", 4.5);
@@ -156,10 +144,7 @@ TEST_CASE("Elasticsearch answers a batch of searches") {
       .body =
           R"({"took":1,"responses":[{"hits":{"hits":[{"_index":"w","_id":"e1","_score":7.5,"_source":{"title":"T","text":"x"}}]},"status":200},
                                                     {"hits":{"hits":[]},"status":200}]})"});
-  HttpRetrieverOptions chosen = options(server);
-  chosen.url = server.url("/wiki/_msearch");
-  chosen.api = HttpRetrieverOptions::Api::elasticsearch;
-  HttpRetriever retriever(chosen);
+  HttpRetriever retriever(options(server, {.api = Api::elasticsearch}, "/wiki/_msearch"));
   const auto outcomes = test::ask(retriever, {Query("a\nb", 3), Query("c", 3)});
   same(outcomes[0].value().at(0), "e1", "T", "x", 7.5);
   CHECK(outcomes[1].value().empty());

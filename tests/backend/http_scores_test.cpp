@@ -10,10 +10,8 @@
 
 namespace http_scores_test {
 
-using namespace espalier;
-using namespace espalier::backend;
+using namespace espalier::test::names;
 using Kind = BackendError::Kind;
-using Role = EncodeRequest::Role;
 
 namespace {
 

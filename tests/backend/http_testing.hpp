@@ -2,6 +2,8 @@
 
 #include <espalier/backend/http/options.hpp>
 #include <espalier/core/error.hpp>
+#include <espalier/core/passage.hpp>
+#include <espalier/core/prompt.hpp>
 #include <espalier/core/service.hpp>
 
 #include "fault_server.hpp"
@@ -9,15 +11,32 @@
 #include <chrono>
 #include <exception>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace espalier::test {
 
+/// What tests of services over HTTP name: `using namespace test::names`.
+namespace names {
+using namespace espalier;
+using namespace espalier::backend;
+using namespace espalier::backend::detail;
+using test::Answer;
+using test::FaultServer;
+using test::Received;
+using Fault = Answer::Fault;
+using Role = EncodeRequest::Role;
+}  // namespace names
+
 /// Options for a server that fails on purpose: waits of a millisecond between attempts.
-inline backend::HttpOptions quick() {
-  return {.timeout_s = 120, .deadline_s = 300, .backoff_s = 0.001, .backoff_limit_s = 0.002};
+inline backend::HttpOptions quick(backend::HttpOptions options = {}) {
+  options.timeout_s = 120;
+  options.deadline_s = 300;
+  options.backoff_s = 0.001;
+  options.backoff_limit_s = 0.002;
+  return options;
 }
 
 /// Options of a service for the model "m" at that address, without a key.
@@ -26,8 +45,16 @@ Options served_at(const std::string& url, Options options = {}) {
   options.url = url;
   options.model = "m";
   options.api_key_env = "";
-  options.http = quick();
+  options.http = quick(std::move(options.http));
   return options;
+}
+
+/// What a chat or a raw prompt says.
+inline std::shared_ptr<const PromptBody> body(std::vector<PromptBody::Message> messages, Sampling sampling = {}) {
+  PromptBody body;
+  body.messages = std::move(messages);
+  body.sampling = std::move(sampling);
+  return std::make_shared<const PromptBody>(std::move(body));
 }
 
 inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -58,8 +85,8 @@ Exchange(Received, std::vector<Outcome<Out>>) -> Exchange<Out>;
 /// attempts.
 template <class Asked, class Options, class In>
 auto exchange(const Options& options, const std::string& path, const std::vector<In>& requests,
-              const std::string& reply) {
-  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
+              const std::string& reply, int status = 200) {
+  FaultServer server(Answer{.body = reply, .status = status});
   Options chosen = served_at(server.url(path), options);
   chosen.http.max_attempts = 2;
   Asked service(std::move(chosen));

@@ -11,11 +11,7 @@
 
 namespace http_watch_test {
 
-using namespace espalier;
-using namespace espalier::backend;
-using test::Answer;
-using test::FaultServer;
-using test::Received;
+using namespace espalier::test::names;
 
 namespace {
 
@@ -88,10 +84,9 @@ TEST_CASE("a client says that nobody listens while it retries, and takes it back
     return status == 503 ? Answer{.body = R"({"error":"Loading model"})", .status = 503}
                          : Answer{.body = reply("good")};
   });
-  auto options = test::served_at<OpenAiOptions>(server.url("/v1"));
-  options.server = std::nullopt;  // the question what it is fails as well
-  options.http.watch = w.watch;
-  OpenAi model(options);
+  OpenAi model(test::served_at<OpenAiOptions>(
+      server.url("/v1"),
+      {.server = std::nullopt, .http = {.watch = w.watch}}));  // the question what it is fails as well
   model.submit(1, Prompt("q"));
   const auto begin = std::chrono::steady_clock::now();
   while (w.said.empty()) CHECK(model.poll(std::chrono::milliseconds(10)).empty());

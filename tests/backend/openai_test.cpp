@@ -17,14 +17,8 @@
 
 namespace openai_test {
 
-using namespace espalier;
 using namespace espalier::detail;
-using namespace espalier::backend;
-using namespace espalier::backend::detail;
-using test::Answer;
-using test::FaultServer;
-using test::Received;
-using Fault = test::Answer::Fault;
+using namespace espalier::test::names;
 using Kind = BackendError::Kind;
 
 namespace {
@@ -43,33 +37,30 @@ std::string choices(const std::vector<int>& indices, const std::string& usage = 
            std::to_string(indices[i]) + R"("},"finish_reason":"stop"})";
   return out + R"(],"usage":)" + usage + "}";
 }
-OpenAiOptions options(const FaultServer& server) { return test::served_at<OpenAiOptions>(server.url("/v1")); }
+OpenAiOptions options(const FaultServer& server, OpenAiOptions more = {}) {
+  return test::served_at(server.url("/v1"), std::move(more));
+}
 /// `count` samples of one sampled prompt.
-std::vector<Prompt> samples(std::uint32_t count, std::uint64_t seed = 100, std::vector<std::string> stop = {}) {
-  PromptBody body;
-  body.messages = {{"user", "q"}};
-  body.sampling.temperature = 1;
-  body.sampling.stop = std::move(stop);
-  const auto shared = std::make_shared<const PromptBody>(std::move(body));
+std::vector<Prompt> samples(std::uint32_t count, std::uint64_t seed = 100) {
+  const auto shared = test::body({{"user", "q"}}, {.temperature = 1});
   std::vector<Prompt> prompts;
   for (std::uint32_t i = 0; i < count; ++i) prompts.emplace_back(shared, seed, i);
   return prompts;
 }
-/// The text that comes of one greedy prompt with these stops when the server sends `reply`.
+/// What comes of one greedy prompt in two attempts when the server sends `reply`.
+Outcome<Completion> outcome_of(const std::string& reply, const OpenAiOptions& more, int status = 200) {
+  return test::exchange<OpenAi>(more, "/v1", std::vector{Prompt("q")}, reply, status).outcome();
+}
+/// The text that comes of one with these stops, in as many attempts as it takes.
 std::string text_of(const std::string& reply, std::vector<std::string> stop = {}) {
-  FaultServer server([&](const Received&, std::size_t) { return Answer{.body = reply}; });
+  FaultServer server(Answer{.body = reply});
   OpenAi model(options(server));
-  Sampling sampling;
-  sampling.stop = std::move(stop);
-  return test::ask(model, {Prompt("q", sampling)})[0].value().text;
+  return test::ask(model, {Prompt("q", {.stop = std::move(stop)})})[0].value().text;
 }
 /// The failure of one prompt, with at most `attempts` attempts, when the server always gives `answer`.
 test::Failure failure_under(const Answer& answer, int attempts = 2) {
-  FaultServer server([&](const Received&, std::size_t) { return answer; });
-  OpenAiOptions chosen = options(server);
-  chosen.http.max_attempts = attempts;
-  chosen.http.max_response_bytes = 10'000;
-  OpenAi model(chosen);
+  FaultServer server(answer);
+  OpenAi model(options(server, {.http = {.max_attempts = attempts, .max_response_bytes = 10'000}}));
   const auto failure = test::failure_of(test::ask(model, {Prompt("q")})[0]);
   const std::size_t expected = failure.kind == Kind::permanent ? 1 : std::size_t(attempts);
   CHECK(model.accounts().requests == expected);
@@ -80,9 +71,8 @@ test::Failure failure_under(const Answer& answer, int attempts = 2) {
 bool recovers_from(const Answer& first) {
   FaultServer server(
       [&](const Received&, std::size_t number) { return number == 0 ? first : Answer{.body = chat_reply("good")}; });
-  OpenAiOptions chosen = options(server);
-  chosen.http.timeout_s = first.fault == Fault::stall ? 2 : 120;
-  chosen.http.max_response_bytes = 10'000;
+  OpenAiOptions chosen = options(server, {.http = {.max_response_bytes = 10'000}});
+  if (first.fault == Fault::stall) chosen.http.timeout_s = 2;
   OpenAi model(chosen);
   const auto outcome = test::ask(model, {Prompt("q")})[0];
   return outcome.ok() && outcome.value().text == "good" && model.accounts().requests == 2;
@@ -93,13 +83,9 @@ bool recovers_from(const Answer& first) {
 TEST_CASE("a chat request carries every sampling field, and the reply's text, finish and tokens come back") {
   FaultServer server(Answer{.body = chat_reply("Paris", "length")});
   OpenAi model(options(server));
-  PromptBody body;
-  body.messages = {{"system", "be short"}, {"user", "capital of\n\"France\"?"}};
-  body.sampling.temperature = 0.7;
-  body.sampling.top_p = 0.9;
-  body.sampling.max_tokens = 64;
-  body.sampling.stop = {"</a>", "\n"};
-  const Completion answer = test::ask(model, {Prompt(std::make_shared<const PromptBody>(body), 5, 2)})[0].value();
+  const auto asked = test::body({{"system", "be short"}, {"user", "capital of\n\"France\"?"}},
+                                {.temperature = 0.7, .top_p = 0.9, .max_tokens = 64, .stop = {"</a>", "\n"}});
+  const Completion answer = test::ask(model, {Prompt(asked, 5, 2)})[0].value();
   CHECK(answer.text == "Paris");
   CHECK(answer.finish == Completion::Finish::length);
   CHECK(answer.prompt_tokens == 7);
@@ -121,9 +107,7 @@ TEST_CASE("a reply that was asked for in chunks is put together, and asked for a
     const std::string rest = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"llo\"}}]}\n\ndata: [DONE]\n\n";
     return Answer{.body = number == 0 ? chunk : chunk + rest};
   });
-  OpenAiOptions chosen = options(server);
-  chosen.stream = true;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.stream = true}));
   CHECK(test::ask(model, {Prompt("q")})[0].value().text == "hello");
   REQUIRE(server.received().size() == 2);
   CHECK(test::holds(server.received()[0].body, R"("stream":true,"stream_options":{"include_usage":true})"));
@@ -150,19 +134,13 @@ TEST_CASE("seeds are those of the samples, kept below 2^31") {
 TEST_CASE(
     "a raw prompt goes to plain completions, and so do chat prompts where chat is off, the last words at their end") {
   FaultServer server(Answer{.body = R"({"choices":[{"index":0,"text":" world","finish_reason":"stop"}]})"});
-  PromptBody raw;
-  raw.messages = {{"", "hello"}};
   OpenAi chat(options(server));
-  const Completion answer = test::ask(chat, {Prompt(std::make_shared<const PromptBody>(raw), 0, 0)})[0].value();
+  const Completion answer = test::ask(chat, {Prompt(test::body({{"", "hello"}}), 0, 0)})[0].value();
   CHECK(answer.text == " world");
   CHECK(answer.prompt_tokens == 0);
   CHECK(answer.completion_tokens == 0);
-  OpenAiOptions off = options(server);
-  off.chat = false;
-  OpenAi plain(off);
-  PromptBody turns;
-  turns.messages = {{"system", "rules"}, {"user", "ask"}, {"assistant", "Pa"}};
-  test::ask(plain, {Prompt(std::make_shared<const PromptBody>(turns), 0, 0)});
+  OpenAi plain(options(server, {.chat = false}));
+  test::ask(plain, {Prompt(test::body({{"system", "rules"}, {"user", "ask"}, {"assistant", "Pa"}}), 0, 0)});
   CHECK(server.received().at(0).path == "/v1/completions");
   CHECK(test::holds(server.received().at(0).body, R"("prompt":"hello")"));
   CHECK(server.received().at(1).path == "/v1/completions");
@@ -171,12 +149,8 @@ TEST_CASE(
 
 TEST_CASE("extra_body is merged into the body: it replaces, adds and, with null, removes") {
   FaultServer server(Answer{.body = chat_reply("a")});
-  OpenAiOptions chosen = options(server);
-  chosen.extra_body = R"({"top_p":0.5,"guided":{"a":[1,2]},"x":1})";
-  OpenAi model(chosen);
-  Sampling sampling;
-  sampling.extra_body = R"({"max_tokens":null,"max_completion_tokens":9,"x":2})";
-  test::ask(model, {Prompt("q", sampling)});
+  OpenAi model(options(server, {.extra_body = R"({"top_p":0.5,"guided":{"a":[1,2]},"x":1})"}));
+  test::ask(model, {Prompt("q", {.extra_body = R"({"max_tokens":null,"max_completion_tokens":9,"x":2})"})});
   CHECK(server.received().at(0).body ==
         R"({"model":"m","messages":[{"role":"user","content":"q"}],"temperature":0,"top_p":0.5,)"
         R"("guided":{"a":[1,2]},"x":2,"max_completion_tokens":9})");
@@ -186,9 +160,7 @@ TEST_CASE(
     "where the server draws n samples, neighbouring samples of one prompt share a message and are told apart by "
     "index") {
   FaultServer server(Answer{.body = choices({2, 0, 1}, R"({"prompt_tokens":10,"completion_tokens":8})")});
-  OpenAiOptions chosen = options(server);
-  chosen.server = Server::openai;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.server = Server::openai}));
   const auto outcomes = test::ask(model, samples(3));
   CHECK(server.received().size() == 1);
   CHECK(test::holds(server.received()[0].body, R"("n":3,"seed":100})"));
@@ -203,9 +175,7 @@ TEST_CASE(
 
 TEST_CASE("where the server draws n samples, other prompts, other seeds, gaps and greedy prompts stay alone") {
   FaultServer server(Answer{.body = choices({0})});
-  OpenAiOptions chosen = options(server);
-  chosen.server = Server::openai;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.server = Server::openai}));
   const auto one = samples(4), other = samples(2, 7);
   test::ask(model, {one[0], one[2], other[0], Prompt(one[0].shared_body(), 8, 1), Prompt("g", Sampling(), 1, 0),
                     Prompt("g", Sampling(), 1, 1)});
@@ -217,9 +187,7 @@ TEST_CASE("a short reply has only the missing samples asked again, under their o
   FaultServer server([](const Received&, std::size_t number) {
     return Answer{.body = choices(number == 0 ? std::vector{0, 2} : std::vector{0})};
   });
-  OpenAiOptions chosen = options(server);
-  chosen.server = Server::openai;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.server = Server::openai}));
   const auto outcomes = test::ask(model, samples(4));
   const auto requests = server.received();
   REQUIRE(requests.size() == 3);
@@ -331,10 +299,7 @@ TEST_CASE("replies without end hold little memory, however many, and the others 
     in >> all >> resident >> shared;
     return (resident - shared) * 4096;
   };
-  OpenAiOptions chosen = options(server);
-  chosen.http.max_attempts = 2;
-  chosen.http.max_receiving_bytes = 32 * megabyte;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.http = {.max_attempts = 2, .max_receiving_bytes = 32 * megabyte}}));
   const std::size_t before = held();
   for (std::size_t i = 0; i < 32; ++i) model.submit(i, Prompt((i % 2 ? "endless " : "q") + std::to_string(i)));
   std::size_t most = before, replies = 0, good = 0, given_up = 0;
@@ -356,8 +321,7 @@ TEST_CASE("replies without end hold little memory, however many, and the others 
 TEST_CASE("no reply grows where all under way have twice max_receiving_bytes, even if others hold them") {
   using namespace backend::detail;
   FaultServer server(Answer{.body = std::string(100, 'x')});
-  HttpOptions limits = test::quick();
-  limits.max_receiving_bytes = 1000;
+  const HttpOptions limits = test::quick({.max_receiving_bytes = 1000});
   const auto endpoint = std::make_shared<const HttpEndpoint>(Url(server.url("/")), "", limits);
   HttpLoop loop;
   const auto ends = [&](std::size_t held) {
@@ -376,18 +340,12 @@ TEST_CASE("no reply grows where all under way have twice max_receiving_bytes, ev
 
 TEST_CASE("a byte order mark before a reply, whole or in chunks, or before an error is no damage") {
   const std::string mark = "\xEF\xBB\xBF";
-  const auto asked = [&](const std::string& body, bool stream, int status = 200) {
-    FaultServer server(Answer{.body = mark + body, .status = status});
-    OpenAiOptions chosen = options(server);
-    chosen.stream = stream;
-    chosen.http.max_attempts = 1;
-    OpenAi model(chosen);
-    return test::ask(model, {Prompt("q")})[0];
-  };
-  for (const bool stream : {false, true}) CHECK(asked(chat_reply("a"), stream).value().text == "a");
-  CHECK(asked("data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\ndata: [DONE]\n\n", true).value().text == "b");
-  const auto quota = test::failure_of(asked(R"({"error":{"message":"no","code":"insufficient_quota"}})", false, 429));
-  CHECK(quota.kind == Kind::permanent);
+  for (const bool stream : {false, true})
+    CHECK(outcome_of(mark + chat_reply("a"), {.stream = stream}).value().text == "a");
+  const std::string chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n";
+  CHECK(outcome_of(mark + chunk + "data: [DONE]\n\n", {.stream = true}).value().text == "b");
+  const auto quota = outcome_of(mark + R"({"error":{"message":"no","code":"insufficient_quota"}})", {}, 429);
+  CHECK(test::failure_of(quota).kind == Kind::permanent);
 }
 
 TEST_CASE("an error under status 200 is classified by its code") {
@@ -418,12 +376,8 @@ TEST_CASE("a slow reply arrives whole") {
 }
 
 TEST_CASE("a refused connection is a transport failure that names the address without its secrets") {
-  OpenAiOptions chosen{.url = "http://user:hunter2@" + FaultServer::refusing_url().substr(7) + "/v1?token=hunter3",
-                       .model = "m",
-                       .api_key_env = "",
-                       .http = test::quick()};
-  chosen.http.max_attempts = 2;
-  OpenAi model(chosen);
+  const std::string url = "http://user:hunter2@" + FaultServer::refusing_url().substr(7) + "/v1?token=hunter3";
+  OpenAi model(test::served_at<OpenAiOptions>(url, {.http = {.max_attempts = 2}}));
   const auto failure = test::failure_of(test::ask(model, {Prompt("q")})[0]);
   CHECK(failure.kind == Kind::transport);
   CHECK(failure.message.find("POST http://127.0.0.1:") == 0);
@@ -445,10 +399,8 @@ TEST_CASE("the deadline ends the attempts where no limit does") {
 
 TEST_CASE("a pause is asked for in seconds, as a date or in milliseconds, and none begins that passes the deadline") {
   const auto requests = [](const std::string& headers) {
-    FaultServer server([&](const Received&, std::size_t) { return Answer{.status = 429, .headers = headers}; });
-    OpenAiOptions chosen = options(server);
-    chosen.http.max_attempts = 2;
-    OpenAi model(chosen);
+    FaultServer server(Answer{.status = 429, .headers = headers});
+    OpenAi model(options(server, {.http = {.max_attempts = 2}}));
     CHECK(test::holds(test::failure_of(test::ask(model, {Prompt("q")})[0]).message, "HTTP 429"));
     return model.accounts().requests;
   };
@@ -540,14 +492,8 @@ Completion said(const std::string& message, bool stream = false) {
   const std::string choice =
       R"({"choices":[{"index":0,")" + std::string(stream ? "delta" : "message") + R"(":{)" + message + "}";
   const std::string end = R"(,"finish_reason":"stop"}]})";
-  FaultServer server([&](const Received&, std::size_t) {
-    return Answer{.body = stream ? "data: " + choice + end + "\n\ndata: [DONE]\n\n" : choice + end};
-  });
-  OpenAiOptions chosen = options(server);
-  chosen.http.max_attempts = 1;
-  chosen.stream = stream;
-  OpenAi model(chosen);
-  return test::ask(model, {Prompt("q")})[0].value();
+  const std::string reply = stream ? "data: " + choice + end + "\n\ndata: [DONE]\n\n" : choice + end;
+  return outcome_of(reply, {.stream = stream}).value();
 }
 
 }  // namespace
@@ -591,13 +537,7 @@ TEST_CASE("a reply whose limit went into the thought is a completion without tex
     return R"({"choices":[{"index":0,)" + rest + R"(}],"usage":{"prompt_tokens":7,"completion_tokens":512}})";
   };
   const auto completion = [](const std::string& body, bool stream = false, bool chat = true) {
-    FaultServer server([&](const Received&, std::size_t) { return Answer{.body = body}; });
-    OpenAiOptions chosen = options(server);
-    chosen.http.max_attempts = 1;
-    chosen.stream = stream;
-    chosen.chat = chat;
-    OpenAi model(chosen);
-    return test::ask(model, {Prompt("q")})[0].value();
+    return outcome_of(body, {.chat = chat, .stream = stream}).value();
   };
   for (const char* message : {R"("message":{"content":null})", R"("message":{"content":null,"reasoning_content":null})",
                               R"("message":{"content":"","reasoning":""})", R"("message":{"role":"assistant"})",
@@ -629,25 +569,16 @@ TEST_CASE("a reply whose limit went into the thought is a completion without tex
 }
 
 TEST_CASE("a prompt that is too long for a model of this process gets a completion that says so, elsewhere an error") {
-  FaultServer server(
-      Answer{.body = R"({"error":{"code":400,"type":"exceed_context_size_error","message":"request (602 tokens) )"
-                     R"(exceeds the available context size (256 tokens), try increasing it"}})",
-             .status = 400});
-  OpenAiOptions chosen = options(server);
-  OpenAi elsewhere(chosen);
-  CHECK_FALSE(test::ask(elsewhere, {Prompt("q")})[0].ok());
-  chosen.in_process = true;
-  OpenAi here(chosen);
-  const Completion reply = test::ask(here, {Prompt("q")})[0].value();
+  const std::string too_long =
+      R"({"error":{"code":400,"type":"exceed_context_size_error","message":"request (602 tokens) )"
+      R"(exceeds the available context size (256 tokens), try increasing it"}})";
+  CHECK_FALSE(outcome_of(too_long, {}, 400).ok());
+  const Completion reply = outcome_of(too_long, {.in_process = true}, 400).value();
   CHECK(reply.finish == Completion::Finish::too_long);
   CHECK(reply.prompt_tokens == 602);
   CHECK(reply.text ==
         "the prompt has 602 tokens and the model's context 256: give gguf:FILE?context=N, or shorter prompts");
-  FaultServer other(Answer{.body = R"({"error":{"message":"no such field"}})", .status = 400});
-  OpenAiOptions wrong = options(other);
-  wrong.in_process = true;
-  OpenAi refusing(wrong);
-  CHECK_FALSE(test::ask(refusing, {Prompt("q")})[0].ok());
+  CHECK_FALSE(outcome_of(R"({"error":{"message":"no such field"}})", {.in_process = true}, 400).ok());
 }
 
 TEST_CASE("bytes that are not UTF-8 and halves of surrogate pairs are asked for again") {
@@ -673,9 +604,7 @@ TEST_CASE("many requests share few connections and all arrive, whatever their or
     return Answer{.body = chat_reply(request.body.substr(at, request.body.find('"', at) - at)),
                   .delay = std::chrono::microseconds((number * 7919) % 3000)};
   });
-  OpenAiOptions chosen = options(server);
-  chosen.http.max_in_flight = 16;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.http = {.max_in_flight = 16}}));
   std::vector<Prompt> prompts;
   for (int i = 0; i < 400; ++i) prompts.emplace_back("question " + std::to_string(i));
   const auto outcomes = test::ask(model, prompts);
@@ -688,9 +617,7 @@ TEST_CASE("many requests share few connections and all arrive, whatever their or
 
 TEST_CASE("waiting requests leave in the order they came") {
   FaultServer server(Answer{.body = chat_reply("a")});
-  OpenAiOptions chosen = options(server);
-  chosen.http.max_in_flight = 1;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.http = {.max_in_flight = 1}}));
   std::vector<Prompt> prompts;
   for (int i = 0; i < 5; ++i) prompts.emplace_back("question " + std::to_string(i));
   test::ask(model, prompts);
@@ -702,9 +629,7 @@ TEST_CASE("a cancelled request closes its connection, is not answered, and frees
     return request.body.find("hang") != std::string::npos ? Answer{.fault = Fault::stall}
                                                           : Answer{.body = chat_reply("a")};
   });
-  OpenAiOptions chosen = options(server);
-  chosen.http.max_in_flight = 1;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.http = {.max_in_flight = 1}}));
   model.submit(1, Prompt("hang"));
   model.submit(2, Prompt("waits in line"));
   model.submit(3, Prompt("good"));
@@ -728,9 +653,7 @@ TEST_CASE("one cancelled sample does not disturb the others of its message") {
     while (!go) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return Answer{.body = choices({0, 2})};
   });
-  OpenAiOptions chosen = options(server);
-  chosen.server = Server::openai;
-  OpenAi model(chosen);
+  OpenAi model(options(server, {.server = Server::openai}));
   const auto prompts = samples(3);
   for (std::size_t i = 0; i < 3; ++i) model.submit(i, prompts[i]);
   CHECK(model.poll(std::chrono::milliseconds(0)).empty());
@@ -850,7 +773,7 @@ TEST_CASE("the password and the query of an address are in no message, even if t
 TEST_CASE("a proxy named in the environment is used") {
   FaultServer proxy(Answer{.body = chat_reply("through the proxy")});
   setenv("http_proxy", proxy.url().c_str(), 1);
-  OpenAi model({.url = "http://model.invalid/v1", .model = "m", .api_key_env = "", .http = test::quick()});
+  OpenAi model(test::served_at<OpenAiOptions>("http://model.invalid/v1"));
   const auto outcome = test::ask(model, {Prompt("q")})[0];
   unsetenv("http_proxy");
   CHECK(outcome.value().text == "through the proxy");
