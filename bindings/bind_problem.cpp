@@ -99,7 +99,7 @@ void bind_problem(py::module_& m) {
         return std::visit(
             [&](const auto& chosen) {
               return grow_all(functions, roots, seed, [&](StateValue evaluate) {
-                return Mcts(options, std::move(evaluate), selection_by(chosen, sees_siblings),
+                return Mcts(options, std::move(evaluate), selection_by(chosen, sees_siblings), KeepAll(),
                             PathBackup(std::move(backup)));
               });
             },
@@ -114,8 +114,10 @@ void bind_problem(py::module_& m) {
          std::optional<py::function> decide, std::optional<py::function> keep, std::uint32_t width,
          std::uint64_t seed) {
         return grow_all(functions, roots, seed, [&](StateValue evaluate) {
-          return Layered({.width = width}, std::move(evaluate), Pruning(std::move(filter), "filter", KeepAll()),
-                         Pruning(std::move(decide), "decide", KeepAll()), Pruning(std::move(keep), "keep", TopK(1)));
+          return Layered(
+              {.width = width}, std::move(evaluate),
+              AllOf(Before(Pruning(std::move(filter), "filter", KeepAll())),
+                    Pruning(std::move(decide), "decide", KeepAll()), Keep(Pruning(std::move(keep), "keep", TopK(1)))));
         });
       },
       py::arg("functions"), py::arg("roots"), py::arg("filter"), py::arg("decide"), py::arg("keep"), py::arg("width"),

@@ -136,7 +136,6 @@ class Pruning {
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
     if (!function_) return otherwise_(tree, siblings);
     Verdict verdict;
-    if (siblings.empty()) return verdict;
     const std::vector<NodeId> ids(siblings.begin(), siblings.end());
     const py::object reply =
         (*function_)(column<std::int64_t>(ids, [&](NodeId id) { return tree[id].visits; }),

@@ -28,6 +28,6 @@ int main() {
   const auto value = [](const espalier::toy::Corridor& c, const espalier::toy::Corridor::State& s) {
     return c.value(s);
   };
-  espalier::Layered search({.width = 2}, value, espalier::KeepAll(), espalier::KeepAll(), KeepFirst());
+  espalier::Layered search({.width = 2}, value, KeepFirst());
   return espalier::Scheduler().run(search(env, env.root(), espalier::Seed(1))).size() == 5 ? 0 : 1;
 }

@@ -1,8 +1,13 @@
+#include <espalier/policy/moments.hpp>
 #include <espalier/policy/prune.hpp>
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -16,7 +21,13 @@ using Small = Tree<int, int>;
 using Cuts = std::vector<std::pair<NodeId, Reason>>;
 
 static_assert(PruningPolicy<KeepAll, Small> && PruningPolicy<TopK, Small> && PruningPolicy<BestOfEachKind, Small> &&
-              PruningPolicy<Vote, Small> && PruningPolicy<ThresholdSkip, Small>);
+              PruningPolicy<Vote, Small> && PruningPolicy<ThresholdSkip, Small> && PruningPolicy<Threshold, Small> &&
+              PruningPolicy<Dedup<>, Small> && PruningPolicy<Budgeted, Small>);
+static_assert(PruningPolicy<Before<TopK>, Small> && !detail::PrunesAtValues<Before<TopK>, Small>);
+static_assert(PruningPolicy<Keep<TopK>, Small> && !detail::PrunesAtValues<Keep<TopK>, Small>);
+static_assert(detail::PrunesBefore<AllOf<Vote, Before<TopK>>, Small> &&
+              detail::PrunesAtValues<AllOf<Vote, Before<TopK>>, Small> &&
+              !detail::PrunesWhenDone<AllOf<Vote, Before<TopK>>, Small>);
 
 struct Child {
   Kind kind = 0;
@@ -55,6 +66,63 @@ TEST_CASE("top-k keeps the best by value, then prior, then age") {
   CHECK(family(TopK(3)).cut == Cuts{{4, Reason::not_best}, {5, Reason::not_best}});  // 2, 3 (prior), 1 (older than 4)
   CHECK(!family(TopK(1)).enough);
   CHECK_THROWS_AS(TopK(0), std::invalid_argument);
+}
+
+TEST_CASE("a threshold on values is a number, or a distance from the best or from the parent") {
+  using Of = Threshold::Of;
+  Family family({{0, 0.5}, {0, 0.9}, {0, 0.3}, {0, 0, 1, false}});
+  const Reason low = Reason::below_threshold;
+  CHECK(family(Threshold(0.5)).cut == Cuts{{3, low}});  // equal values and those that are not known stay
+  CHECK(family(Threshold(0.5 + 1e-7)).cut == Cuts{{3, low}});
+  CHECK(family(Threshold(2)).cut == Cuts{{1, low}, {2, low}, {3, low}});
+  CHECK(family(Threshold(0.4, Of::best)).cut == Cuts{{3, low}});  // 0.9 - 0.4
+  CHECK(family(Threshold(0, Of::best)).cut == Cuts{{1, low}, {3, low}});
+  CHECK(family(Threshold(0.1, Of::parent)).cut.empty());  // the parent has no value
+  family.tree[0].visits = 2;
+  family.tree[0].total = 1.3;  // mean 0.65
+  CHECK(family(Threshold(0.1, Of::parent)).cut == Cuts{{1, low}, {3, low}});
+  CHECK(Family({{0, 0, 1, false}})(Threshold(1, Of::best)).cut.empty());
+  CHECK_THROWS_WITH_AS(Threshold(std::nan("")), "option 'threshold' is nan, allowed: a finite number",
+                       std::invalid_argument);
+}
+
+TEST_CASE("of equal actions of one kind the best one stays") {
+  Small tree(0, Seed());
+  std::vector<NodeId> ids;
+  for (const auto& [action, kind, value] : {std::tuple(4, 0, 0.1), {-4, 0, 0.7}, {4, 1, 0.2}, {3, 0, 0.1}}) {
+    ids.push_back(tree.add(0, action, 0, static_cast<Kind>(kind), 1));
+    tree[ids.back()].visits = 1;
+    tree[ids.back()].total = value;
+  }
+  CHECK(Dedup()(tree, ids).cut.empty());
+  const auto size = [](int action) { return action < 0 ? -action : action; };
+  CHECK(Dedup(size)(tree, ids).cut == Cuts{{1, Reason::not_best}});
+}
+
+TEST_CASE("a budgeted policy keeps fewer as calls are spent") {
+  Family family({{0, 0.1}, {0, 0.2}, {0, 0.3}, {0, 0.4}, {0, 0.5}});
+  for (const auto& [spent, kept] : {std::pair(0, 4), {1, 4}, {25, 3}, {49, 3}, {50, 2}, {99, 1}, {100, 1}, {900, 1}}) {
+    family.tree.ledger = {};
+    family.tree.ledger["x"].completions = static_cast<std::uint64_t>(spent);
+    CAPTURE(spent);
+    CHECK(family(Budgeted(100, 4)).cut.size() == static_cast<std::size_t>(5 - kept));
+  }
+  CHECK_THROWS_AS(Budgeted(0, 4), std::invalid_argument);
+  CHECK_THROWS_AS(Budgeted(9, 0), std::invalid_argument);
+}
+
+TEST_CASE("policies that are joined see what those before them left, each at its own moment") {
+  const Family family({{1, 0.5}, {2, 0.9}, {1, 0.7}, {2, 0.1}});
+  // the best of each kind are 3 (0.7) and 2 (0.9), and the better of these is 2
+  CHECK(family(AllOf(BestOfEachKind(), TopK(1))).cut ==
+        Cuts{{1, Reason::not_best}, {4, Reason::not_best}, {3, Reason::not_best}});
+  const AllOf policy(Before(Vote(1)), Threshold(0.6), Keep(TopK(1)));
+  const std::span<const NodeId> ids(family.ids);
+  CHECK(policy.before(family.tree, ids).cut == Cuts{{1, Reason::outvoted}, {3, Reason::outvoted}});
+  CHECK(policy(family.tree, ids).cut == Cuts{{1, Reason::below_threshold}, {4, Reason::below_threshold}});
+  CHECK(policy.keep(family.tree, ids).cut.size() == 3);
+  const AllOf enough(ThresholdSkip(1, 0.6, ThresholdSkip::Of::best), TopK(9));
+  CHECK(enough(family.tree, ids).enough);
 }
 
 TEST_CASE("keep-all keeps all") { CHECK(Family({{0, 0}, {0, 1}})(KeepAll()).cut.empty()); }

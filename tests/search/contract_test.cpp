@@ -112,7 +112,7 @@ TEST_CASE("each option of MCTS gives the same tree for any execution") {
       with(base, Uct({.unvisited = 0.4, .first_play = first_play}));
     same_for_every_execution([&](AskedTree::Judge judge) {
       const auto enough = [](const auto& tree, NodeId node) { return tree[0].visits > 20 && tree[node].mean() > 0.6; };
-      return Mcts(base, std::move(judge), Uct(), MeanBackup(), enough);
+      return Mcts(base, std::move(judge), Uct(), KeepAll(), MeanBackup(), enough);
     });
   }
 }
@@ -173,7 +173,7 @@ TEST_CASE("a search that its clock ended is replayed to the byte by its steps, w
   });
   replayed([](const Budget& budget, Judge judge) { return BestOfN({.n = 10, .budget = budget}, std::move(judge)); });
   replayed([](const Budget& budget, Judge judge) {
-    return Layered({.width = 3, .budget = budget}, std::move(judge), KeepAll(), KeepAll(), TopK(2));
+    return Layered({.width = 3, .budget = budget}, std::move(judge), Keep(TopK(2)));
   });
   const auto rank = [](Kind, double value) { return value; };
   const auto text = [](std::uint32_t action) { return std::to_string(action); };
@@ -220,7 +220,7 @@ TEST_CASE("an answer that is told again changes nothing, with every engine") {
   unmoved([](Judge judge) { return Beam({.beam = 2, .width = 2, .max_depth = 4}, std::move(judge)); });
   unmoved([](Judge judge) { return BestFirst({.width = 2, .expansions = 12}, std::move(judge)); });
   unmoved([](Judge judge) { return BestOfN({.n = 4}, std::move(judge)); });
-  unmoved([](Judge judge) { return Layered({.width = 2}, std::move(judge), KeepAll(), KeepAll(), TopK(1)); });
+  unmoved([](Judge judge) { return Layered({.width = 2}, std::move(judge), Keep(TopK(1))); });
 }
 
 TEST_CASE("paths of 100,000 steps overflow no stack and take time in proportion") {
@@ -263,14 +263,15 @@ TEST_CASE("beam search gives the same tree for any execution") {
 
 TEST_CASE("layered search gives the same tree for any execution") {
   same_for_every_execution([](AskedTree::Judge judge) {
-    return Layered({.width = 3}, std::move(judge), KeepAll(), ThresholdSkip(0, 0.8, ThresholdSkip::Of::best), TopK(2));
+    return Layered({.width = 3}, std::move(judge),
+                   AllOf(ThresholdSkip(0, 0.8, ThresholdSkip::Of::best), Keep(TopK(2))));
   });
 }
 
 TEST_CASE("layered search with rollouts gives the same tree for any execution") {
   const auto reward = [](const AskedTree::State& s) { return static_cast<double>(s.hash % 100) / 100; };
   same_for_every_execution([&](AskedTree::Judge) {
-    return Layered({.width = 2}, Rollout({.n = 3, .max_steps = 4}, reward), Vote(2), KeepAll(), TopK(1));
+    return Layered({.width = 2}, Rollout({.n = 3, .max_steps = 4}, reward), AllOf(Before(Vote(2)), Keep(TopK(1))));
   });
 }
 

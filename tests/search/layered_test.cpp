@@ -105,8 +105,9 @@ TEST_CASE("memory above the threshold skips the search; the whole tree") {
   //   2 stop "a"    1/3      outvoted; valued all the same, as an end costs nothing: 0.25
   Questions env;
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.9}, {"qm2", 0.2}, {"qm1a", 1.0}}};
-  const auto tree = grown(Layered({.width = 3}, table, Vote(Questions::stop),
-                                  ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1)),
+  const auto tree = grown(Layered({.width = 3}, table,
+                                  AllOf(Before(Vote(Questions::stop)),
+                                        ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), Keep(TopK(1)))),
                           env);
   REQUIRE(tree.size() == 7);
   expect(tree, 1, 0, "q", (0.5 + 0.9 + 0.2 + 1.0) / 4, 2.0 / 3, Status::expanded, Reason::none);
@@ -130,8 +131,9 @@ TEST_CASE("memory below the threshold is cut and the search is drawn; what canno
   // as above, but 3 and 4 are cut, then: 5 s1 2/3 value 0.4, 6 unreadable; from "qs1": 7 stop 2/3, 8 go 1/3
   Questions env;
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.6}, {"qm2", 0.2}, {"qs1", 0.4}, {"qs1a", 0.0}}};
-  const auto tree = grown(Layered({.width = 3}, table, Vote(Questions::stop),
-                                  ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1)),
+  const auto tree = grown(Layered({.width = 3}, table,
+                                  AllOf(Before(Vote(Questions::stop)),
+                                        ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), Keep(TopK(1)))),
                           env);
   REQUIRE(tree.size() == 9);
   expect(tree, 3, 1, "qm1", 0.6, 2.0 / 3, Status::pruned, Reason::below_threshold);
@@ -157,7 +159,7 @@ TEST_CASE("samples that an earlier kind gave are not drawn again") {
     }
   };
   const auto value = [](const TopUp&, const std::string&) { return 0.5; };
-  Layered engine({.width = 3}, value, KeepAll(), KeepAll(), TopK(9));
+  Layered engine({.width = 3}, value, Keep(TopK(9)));
   TopUp other;
   auto tree = testing::complete(engine(other, "", Seed(1)));
   CHECK(other.drawn == std::vector<std::string>{" 10 0+3", " 2 2+1"});
@@ -176,8 +178,9 @@ TEST_CASE("a budget ends the search where it stands, with the ending on record")
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.6}, {"qm2", 0.2}, {"qs1", 0.4}, {"qs1a", 0.0}}};
   for (const std::uint64_t calls : {3u, 4u, 6u, 9u, 12u, 100u}) {
     env.drawn.clear();
-    Layered engine({.width = 3, .budget = {.calls = calls}}, table, Vote(Questions::stop),
-                   ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), TopK(1));
+    Layered engine({.width = 3, .budget = {.calls = calls}}, table,
+                   AllOf(Before(Vote(Questions::stop)), ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best),
+                         Keep(TopK(1))));
     const auto tree = grown(std::move(engine), env);
     // a stage of three calls is begun as long as less than the budget is spent
     CHECK(tree.ledger.total().completions == std::min<std::uint64_t>(12, (calls + 2) / 3 * 3));
@@ -193,11 +196,10 @@ TEST_CASE(
     valued.push_back(state);
     return 0.5;
   };
-  const auto all = [](const auto&, std::span<const NodeId>) { return Verdict(); };
   // the states that a search with so many calls cuts for its budget
   const auto cut = [&](const std::string& root, std::uint64_t calls) {
     valued.clear();
-    Layered engine({.width = 3, .budget = {.calls = calls}}, value, all, all, all);
+    Layered engine({.width = 3, .budget = {.calls = calls}}, value);
     const auto tree = testing::complete(engine(env, root, Seed(1)));
     CHECK(tree.ending == SearchFacts::Ending::budget);
     std::vector<std::string> states;
@@ -216,7 +218,7 @@ TEST_CASE(
 
 TEST_CASE("a root that is terminal is a tree of one node") {
   Questions env;
-  Layered engine({.width = 3}, Table(), KeepAll(), KeepAll(), TopK(1));
+  Layered engine({.width = 3}, Table(), Keep(TopK(1)));
   const auto tree = testing::complete(engine(env, "a", Seed(1)));
   CHECK(tree.size() == 1);
   CHECK(tree[0].status == Status::terminal);
@@ -281,7 +283,7 @@ TEST_CASE("rewards may be given to a group of ends at once") {
 TEST_CASE("layers and rollouts follow a corridor of 100,000 steps") {
   toy::Corridor env(100'000);
   const auto value = [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); };
-  Layered layered({.width = 1}, value, KeepAll(), KeepAll(), TopK(1));
+  Layered layered({.width = 1}, value, Keep(TopK(1)));
   Rollout rollout({.n = 1, .max_steps = 200'000}, [&](const toy::Corridor::State& s) { return env.value(s); });
   const auto tree = testing::complete(layered(env, env.root(), Seed(1)));
   CHECK(tree.size() == 100'001);

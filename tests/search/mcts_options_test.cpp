@@ -406,7 +406,7 @@ TEST_CASE("first play decides how soon the other arms are tried") {
 TEST_CASE("a search stops by a rule, of which each tree has its own, and is not said to have run out of anything") {
   toy::Bandit env({1, 0});
   const auto third = [n = 0](const auto&, NodeId) mutable { return ++n == 3; };
-  Mcts engine({.simulations = 1000, .width = 2}, pays, Uct(), MeanBackup(), third);
+  Mcts engine({.simulations = 1000, .width = 2}, pays, Uct(), KeepAll(), MeanBackup(), third);
   for (const std::uint64_t seed : {1u, 2u}) {
     const auto tree = engine.search(env, env.root(), Seed(seed));
     CHECK(tree.steps == 3);

@@ -187,11 +187,29 @@ struct Verdict {
   bool enough = false;                         ///< true: kinds that are not grown yet are skipped
 };
 
-/// p(tree, siblings) -> verdict. `siblings` are ids of one parent's children that are not pruned, in order of creation.
+namespace detail {
+
 template <class P, class Tree>
-concept PruningPolicy = requires(const P& p, const Tree& tree, std::span<const NodeId> siblings) {
+concept PrunesBefore = requires(const P& p, const Tree& tree, std::span<const NodeId> siblings) {
+  { p.before(tree, siblings) } -> std::convertible_to<Verdict>;
+};
+template <class P, class Tree>
+concept PrunesAtValues = requires(const P& p, const Tree& tree, std::span<const NodeId> siblings) {
   { p(tree, siblings) } -> std::convertible_to<Verdict>;
 };
+template <class P, class Tree>
+concept PrunesWhenDone = requires(const P& p, const Tree& tree, std::span<const NodeId> siblings) {
+  { p.keep(tree, siblings) } -> std::convertible_to<Verdict>;
+};
+
+}  // namespace detail
+
+/// p(tree, siblings) -> verdict, asked when siblings have values. It may also, or instead, be asked by
+/// p.before(tree, siblings) ahead of values, and by p.keep(tree, siblings) when a node is done. `siblings` are ids of
+/// one parent's children that are not pruned, one or more, in order of creation. Each engine says when it asks.
+template <class P, class Tree>
+concept PruningPolicy =
+    detail::PrunesAtValues<P, Tree> || detail::PrunesBefore<P, Tree> || detail::PrunesWhenDone<P, Tree>;
 
 /// b(tree, leaf, value): enters one value at a leaf and on the path to the root.
 template <class B, class Tree>

@@ -22,6 +22,12 @@ class InputError : public Error {
               (field.empty() ? "" : ": field '" + std::string(field) + "'") + ": " + std::string(what)) {}
 };
 
+/// A policy said something about a tree that cannot be. The message names the engine and the policy.
+class PolicyError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A backend failed. `transport` failures are retried, `permanent` ones are not (docs page "contracts").
 class BackendError : public Error {
  public:

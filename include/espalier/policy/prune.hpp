@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
-/// Pruning policies. Each looks at the children of one node that are not pruned. All are pure functions. Equal values
-/// are ordered by prior, then by creation.
+/// Pruning policies. Each looks at the children of one node that are not pruned, and is a pure function. Equal values
+/// are ordered by prior, then by creation. A child without a value counts as 0 where values are ranked.
 namespace espalier {
 
 /// Keeps everything.
@@ -30,6 +33,17 @@ bool better(const Tree& tree, NodeId a, NodeId b) {
   if (va != vb) return va > vb;
   if (tree[a].prior != tree[b].prior) return tree[a].prior > tree[b].prior;
   return a < b;
+}
+
+/// Keeps the best of each group of equal siblings.
+template <class Tree, class Equal>
+Verdict best_of_equals(const Tree& tree, std::span<const NodeId> siblings, Equal equal) {
+  Verdict verdict;
+  for (const NodeId a : siblings)
+    if (std::any_of(siblings.begin(), siblings.end(),
+                    [&](NodeId b) { return a != b && equal(a, b) && better(tree, b, a); }))
+      verdict.cut.emplace_back(a, Reason::not_best);
+  return verdict;
 }
 
 }  // namespace detail
@@ -53,18 +67,81 @@ class TopK {
   std::size_t k_;
 };
 
+/// Keeps fewer as calls are spent: the k best of a search that has made none, and one once all `calls` are spent. In
+/// between it keeps k times the share that is left, rounded up. Asks what the tree's ledger holds when it is asked.
+class Budgeted {
+ public:
+  Budgeted(std::uint64_t calls, std::size_t k) : calls_(calls), k_(k) {
+    if (calls == 0) bad_option("calls", calls, "1 or more");
+    if (k == 0) bad_option("k", k, "1 or more");
+  }
+  template <class Tree>
+  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+    const std::uint64_t left = calls_ - std::min(calls_, tree.ledger.total().completions);
+    return TopK(std::max<std::size_t>(1, (k_ * left + calls_ - 1) / calls_))(tree, siblings);
+  }
+
+ private:
+  std::uint64_t calls_;
+  std::size_t k_;
+};
+
+/// Keeps one child of each kind and key: the best by value, then prior, then age. `key(action)` is compared by ==.
+template <class Key = std::identity>
+class Dedup {
+ public:
+  explicit Dedup(Key key = Key()) : key_(std::move(key)) {}
+  template <class Tree>
+  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+    const auto equal = [&](NodeId a, NodeId b) {
+      return tree[a].kind == tree[b].kind && key_(tree.action(a)) == key_(tree.action(b));
+    };
+    return detail::best_of_equals(tree, siblings, equal);
+  }
+
+ private:
+  Key key_;
+};
+
+/// Cuts the children whose value is below a number. With Of::best the number is how far a child may be below the best
+/// of its siblings, with Of::parent below its parent's mean. A value up to 1e-6 below it equals it. A child without a
+/// value stays, and so do all below a parent without one.
+class Threshold {
+ public:
+  enum class Of : std::uint8_t { number, best, parent };
+  explicit Threshold(double threshold, Of of = Of::number) : threshold_(threshold), of_(of) {
+    if (!std::isfinite(threshold)) bad_option("threshold", threshold, "a finite number");
+  }
+  template <class Tree>
+  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+    Verdict verdict;
+    double least = threshold_;
+    if (of_ == Of::parent) {
+      const auto& parent = tree[tree[siblings.front()].parent];
+      if (parent.visits == 0) return verdict;
+      least = utility(parent.mean()) - threshold_;
+    }
+    if (of_ == Of::best) {
+      least = -std::numeric_limits<double>::infinity();
+      for (const NodeId id : siblings)
+        if (tree[id].visits > 0) least = std::max(least, utility(tree[id].mean()) - threshold_);
+    }
+    for (const NodeId id : siblings)
+      if (tree[id].visits > 0 && utility(tree[id].mean()) < least - 1e-6)
+        verdict.cut.emplace_back(id, Reason::below_threshold);
+    return verdict;
+  }
+
+ private:
+  double threshold_;
+  Of of_;
+};
+
 /// Keeps the best execution of each decision, that is, of each kind (DecEx-RAG's No-Pruning search).
 struct BestOfEachKind {
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
-    Verdict verdict;
-    for (NodeId a : siblings)
-      for (NodeId b : siblings)
-        if (tree[a].kind == tree[b].kind && a != b && detail::better(tree, b, a)) {
-          verdict.cut.emplace_back(a, Reason::not_best);
-          break;
-        }
-    return verdict;
+    return detail::best_of_equals(tree, siblings, [&](NodeId a, NodeId b) { return tree[a].kind == tree[b].kind; });
   }
 };
 

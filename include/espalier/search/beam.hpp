@@ -3,6 +3,7 @@
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
@@ -14,9 +15,11 @@ namespace espalier {
 
 /// Beam search. At each depth every state of the beam gets up to `width` children of each legal kind. All new children
 /// are evaluated, and the `beam` best of the depth go on (ties: higher prior, then older). Terminal children are ranked
-/// too and stay in the tree as answers. A depth whose draws and values the budget cannot pay for is not begun.
-template <class Evaluate>
-class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
+/// too and stay in the tree as answers. A depth whose draws and values the budget cannot pay for is not begun. The
+/// pruning policy is asked about each parent's children, in node order: ahead of values, and once they have them,
+/// before the depth is ranked.
+template <class Evaluate, class Prune = KeepAll>
+class Beam : public detail::TreeSearch<Beam<Evaluate, Prune>, Evaluate, Prune> {
  public:
   struct Options {
     std::uint32_t beam = 4;         ///< states kept at each depth, > 0
@@ -25,7 +28,8 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
     Budget budget{};                ///< checked before each depth
     std::uint32_t value_calls = 0;  ///< completions that the value of a child asks for
   };
-  Beam(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
+  Beam(Options options, Evaluate evaluate, Prune prune = Prune())
+      : options_(std::move(options)), evaluate_(std::move(evaluate)), prune_(std::move(prune)) {
     if (options_.beam == 0) bad_option("beam", options_.beam, "1 or more");
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
     if (options_.max_depth == 0) bad_option("max_depth", options_.max_depth, "1 or more");
@@ -33,7 +37,7 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
   }
 
  private:
-  friend detail::TreeSearch<Beam, Evaluate>;
+  friend detail::TreeSearch<Beam, Evaluate, Prune>;
 
   template <class Env>
   Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
@@ -47,16 +51,12 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
         break;
       }
       ++tree.steps;
-      std::vector<detail::Seeded> fresh =
-          co_await detail::add_all_kinds(env, &tree, std::move(beam), options_.width, calls);
-      co_await detail::value_children(&evaluate_, env, &tree, &fresh, options_.value_calls);
-      std::stable_sort(fresh.begin(), fresh.end(),
-                       [&](const auto& a, const auto& b) { return detail::better(tree, a.node, b.node); });
-      for (std::size_t i = options_.beam; i < fresh.size(); ++i) tree.prune(fresh[i].node, Reason::not_best);
-      if (fresh.size() > options_.beam) fresh.resize(options_.beam);
-      beam = std::move(fresh);
-      std::erase_if(beam, [&](const auto& one) { return tree[one.node].status == Status::terminal; });
-      std::sort(beam.begin(), beam.end(), [](const auto& a, const auto& b) { return a.node < b.node; });
+      beam = co_await detail::grow_valued(&evaluate_, &prune_, env, &tree, std::move(beam), &options_, calls, "Beam");
+      std::vector<NodeId> depth_ids;
+      for (const detail::Seeded& child : beam) depth_ids.push_back(child.node);
+      for (const auto& [id, reason] : TopK(options_.beam)(tree, std::span<const NodeId>(depth_ids)).cut)
+        tree.prune(id, reason);
+      std::erase_if(beam, [&](const detail::Seeded& child) { return tree[child.node].status != Status::open; });
     }
     detail::finish(tree);
     co_return tree;
@@ -64,6 +64,7 @@ class Beam : public detail::TreeSearch<Beam<Evaluate>, Evaluate> {
 
   Options options_;
   Evaluate evaluate_;
+  Prune prune_;
 };
 
 }  // namespace espalier

@@ -2,6 +2,7 @@
 
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
@@ -16,9 +17,10 @@ namespace espalier {
 /// Best-first search. Among the states without children, the one of the highest value goes first (ties: higher prior,
 /// then older). It gets up to `width` children of each legal kind, and all of them are valued. A terminal state counts
 /// as an answer when its turn comes. The search ends after `answers` answers, when nothing is left, or by its limits.
-/// An expansion that the budget cannot pay for, its values included, is not begun.
-template <class Evaluate>
-class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
+/// An expansion that the budget cannot pay for, its values included, is not begun. The pruning policy is asked about a
+/// state's children ahead of values, and once they have them.
+template <class Evaluate, class Prune = KeepAll>
+class BestFirst : public detail::TreeSearch<BestFirst<Evaluate, Prune>, Evaluate, Prune> {
  public:
   struct Options {
     std::uint32_t width = 4;                                              ///< samples per state and kind, > 0
@@ -28,7 +30,8 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
     Budget budget{};                                                      ///< checked before each expansion
     std::uint32_t value_calls = 0;  ///< completions that the value of a child asks for
   };
-  BestFirst(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
+  BestFirst(Options options, Evaluate evaluate, Prune prune = Prune())
+      : options_(std::move(options)), evaluate_(std::move(evaluate)), prune_(std::move(prune)) {
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
     if (options_.expansions == 0) bad_option("expansions", options_.expansions, "1 or more");
     if (options_.answers == 0) bad_option("answers", options_.answers, "1 or more");
@@ -37,7 +40,7 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
   }
 
  private:
-  friend detail::TreeSearch<BestFirst, Evaluate>;
+  friend detail::TreeSearch<BestFirst, Evaluate, Prune>;
 
   /// A state that waits for its turn.
   struct Candidate {
@@ -74,9 +77,8 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
         break;
       }
       ++tree.steps;
-      std::vector<detail::Seeded> fresh =
-          co_await detail::add_all_kinds(env, &tree, std::move(places), options_.width, calls);
-      co_await detail::value_children(&evaluate_, env, &tree, &fresh, options_.value_calls);
+      const std::vector<detail::Seeded> fresh = co_await detail::grow_valued(
+          &evaluate_, &prune_, env, &tree, std::move(places), &options_, calls, "BestFirst");
       for (const detail::Seeded& child : fresh)
         waiting.push({utility(tree[child.node].mean()), tree[child.node].prior, child, next.depth + 1});
     }
@@ -86,6 +88,7 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate>, Evaluate> {
 
   Options options_;
   Evaluate evaluate_;
+  Prune prune_;
 };
 
 }  // namespace espalier

@@ -8,15 +8,17 @@
 namespace espalier {
 
 /// Best of N: N whole paths of the policy, side by side. The end of highest value, the oldest of equals, gets the
-/// annotation "selected". No end gets it if none has a value.
-template <class Evaluate>
-class BestOfN : public detail::TreeSearch<BestOfN<Evaluate>, Evaluate> {
+/// annotation "selected". No end gets it if none has a value. The pruning policy is asked as by Trajectories. An end
+/// that it cuts is not selected.
+template <class Evaluate, class Prune = KeepAll>
+class BestOfN : public detail::TreeSearch<BestOfN<Evaluate, Prune>, Evaluate, Prune> {
  public:
-  using Options = typename Trajectories<Evaluate>::Options;
-  BestOfN(Options options, Evaluate evaluate) : paths_(std::move(options), std::move(evaluate)) {}
+  using Options = typename Trajectories<Evaluate, Prune>::Options;
+  BestOfN(Options options, Evaluate evaluate, Prune prune = Prune())
+      : paths_(std::move(options), std::move(evaluate), std::move(prune)) {}
 
  private:
-  friend detail::TreeSearch<BestOfN, Evaluate>;
+  friend detail::TreeSearch<BestOfN, Evaluate, Prune>;
 
   template <class Env>
   Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
@@ -28,7 +30,7 @@ class BestOfN : public detail::TreeSearch<BestOfN<Evaluate>, Evaluate> {
     if (best != no_node) tree.annotate("selected", best, 1);
     co_return tree;
   }
-  Trajectories<Evaluate> paths_;
+  Trajectories<Evaluate, Prune> paths_;
 };
 
 }  // namespace espalier

@@ -4,6 +4,7 @@
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <algorithm>
@@ -21,9 +22,9 @@ namespace espalier {
 /// kind. The best children of a level go on, ranked by `rank(kind, value)` (ties: higher prior, then older). Terminal
 /// states leave the beam and stay in the tree. The search ends when the beam is empty or after `max_depth` levels. An
 /// environment that must answer by then has to offer only answers in time. A depth whose draws and values the budget
-/// cannot pay for is not begun.
-template <class Evaluate, class Rank, class Text>
-class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Rank, Text>, Evaluate> {
+/// cannot pay for is not begun. The pruning policy is asked as by Beam.
+template <class Evaluate, class Rank, class Text, class Prune = KeepAll>
+class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Rank, Text, Prune>, Evaluate, Prune> {
  public:
   /// The beam of one kind.
   struct Level {
@@ -39,8 +40,12 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     std::uint32_t value_calls = 0;  ///< completions that the value of a child asks for
   };
   /// rank(kind, value) -> double. text(action) -> string: the text that `diversity` compares.
-  HierarchicalBeam(Options options, Evaluate evaluate, Rank rank, Text text)
-      : options_(std::move(options)), evaluate_(std::move(evaluate)), rank_(std::move(rank)), text_(std::move(text)) {
+  HierarchicalBeam(Options options, Evaluate evaluate, Rank rank, Text text, Prune prune = Prune())
+      : options_(std::move(options)),
+        evaluate_(std::move(evaluate)),
+        rank_(std::move(rank)),
+        text_(std::move(text)),
+        prune_(std::move(prune)) {
     if (options_.levels.empty()) bad_option("levels", 0, "1 or more");
     if (options_.max_depth == 0) bad_option("max_depth", options_.max_depth, "1 or more");
     for (const auto& [kind, level] : options_.levels) {
@@ -52,7 +57,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
   }
 
  private:
-  friend detail::TreeSearch<HierarchicalBeam, Evaluate>;
+  friend detail::TreeSearch<HierarchicalBeam, Evaluate, Prune>;
 
   struct Place : detail::Parent {
     Kind kind = 0;  ///< of the level of this node
@@ -71,7 +76,9 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
       }
       ++tree.steps;
       co_await add_children(env, &tree, &beam);
+      detail::prune_all(detail::before_values, prune_, tree, beam, "HierarchicalBeam");
       co_await value(env, &tree, &beam);
+      detail::prune_all(detail::at_values, prune_, tree, beam, "HierarchicalBeam");
       beam = next_beam(*env, tree, beam);
     }
     detail::finish(tree);
@@ -184,6 +191,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
   Evaluate evaluate_;
   Rank rank_;
   Text text_;
+  Prune prune_;
 };
 
 }  // namespace espalier

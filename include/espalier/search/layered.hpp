@@ -1,11 +1,13 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
+#include <espalier/policy/moments.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/contest.hpp>
 #include <espalier/search/detail/layered_growth.hpp>
+#include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
@@ -20,13 +22,15 @@ namespace espalier {
 /// Layer-by-layer expansion of decisions and their executions, with pruning (DecEx-RAG, section 2.2). At every node of
 /// the frontier the legal kinds are grown in order, one per stage. Each stage
 ///   1. draws samples of its kind, up to `width` including those of earlier stages, and merges equal ones,
-///   2. lets `filter` cut children before they are valued,
-///   3. evaluates the rest and asks `decide` after each round. Terminal children go first, because they cost nothing.
-/// A verdict of "enough" skips the remaining kinds. At the end `keep` chooses the children that form the next frontier.
+///   2. asks the pruning policy about each node's children before they are valued,
+///   3. evaluates the rest and asks the policy at values, after each round. Terminal children go first, because they
+///      cost nothing.
+/// A verdict of "enough" skips the remaining kinds. At the end the policy's `keep` chooses the children that form the
+/// next frontier. Policies are asked node by node, in the order of the frontier.
 /// An evaluator may have curtails() -> the number of rollouts, 0 = off, and rule(kind) -> the rule of contests of
 /// children of that kind. Then contests value the children that are not terminal, as soon as no later stage draws their
 /// kind. All nodes of a frontier pass a stage together, and results are entered in node order.
-template <class Evaluate, class Filter = KeepAll, class Decide = KeepAll, class Keep = TopK>
+template <class Evaluate, class Prune = KeepAll>
 class Layered {
  public:
   struct Options {
@@ -34,12 +38,8 @@ class Layered {
     bool value_losing = false;  ///< also evaluates children that lost a decision, for preference data
     Budget budget{};            ///< checked before each stage
   };
-  Layered(Options options, Evaluate evaluate, Filter filter, Decide decide, Keep keep)
-      : options_(std::move(options)),
-        evaluate_(std::move(evaluate)),
-        filter_(std::move(filter)),
-        decide_(std::move(decide)),
-        keep_(std::move(keep)) {
+  Layered(Options options, Evaluate evaluate, Prune prune = Prune())
+      : options_(std::move(options)), evaluate_(std::move(evaluate)), prune_(std::move(prune)) {
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
     options_.budget.check();
   }
@@ -49,8 +49,7 @@ class Layered {
 
   /// Grows one tree. The environment and this engine must outlive the task.
   template <Environment Env>
-    requires Evaluator<Evaluate, Env> && PruningPolicy<Filter, TreeOf<Env>> && PruningPolicy<Decide, TreeOf<Env>> &&
-             PruningPolicy<Keep, TreeOf<Env>>
+    requires Evaluator<Evaluate, Env> && PruningPolicy<Prune, TreeOf<Env>>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
     return grow(&env, std::move(root), seed);
   }
@@ -69,7 +68,7 @@ class Layered {
       if (tree.ending == SearchFacts::Ending::budget) break;
       std::vector<Growth> next;
       for (auto& growth : frontier) {
-        growth.apply(tree, keep_);
+        ask(detail::when_done, tree, growth);
         tree[growth.node].status = Status::expanded;
         for (const auto& [child, child_seed] : growth.children)
           if (tree[child].status == Status::open) admit(*env, tree, child, child_seed, next);
@@ -88,11 +87,11 @@ class Layered {
       if (tree->ending == SearchFacts::Ending::budget) co_return;
       ++tree->steps;
       co_await draw(env, tree, frontier);
-      for (auto& growth : *frontier) growth.apply(*tree, filter_);
+      for (auto& growth : *frontier) ask(detail::before_values, *tree, growth);
       if (options_.budget.calls_left(Budget::costs(*tree)) == 0) detail::hold_back(*env, *tree, *frontier);
       for (const bool terminal : {true, false}) {
         co_await value(env, tree, frontier, terminal);
-        for (auto& growth : *frontier) growth.apply(*tree, decide_);
+        for (auto& growth : *frontier) ask(detail::at_values, *tree, growth);
       }
       for (auto& growth : *frontier) ++growth.stage;
     }
@@ -171,18 +170,22 @@ class Layered {
     }
   }
 
+  /// Asks the policy about a node's children.
+  template <class Moment, class Tree>
+  void ask(Moment moment, Tree& tree, Growth& growth) const {
+    if (detail::prune(moment, prune_, tree, growth.node, "Layered")) growth.skip_rest(tree);
+  }
+
   Options options_;
   Evaluate evaluate_;
-  Filter filter_;
-  Decide decide_;
-  Keep keep_;
+  Prune prune_;
 };
 
 /// Follows the policy to its end, with one sample per step.
-class PolicyLoop : public Layered<detail::NoValue, KeepAll, KeepAll, TopK> {
+class PolicyLoop : public Layered<detail::NoValue, Keep<TopK>> {
  public:
   explicit PolicyLoop(Budget budget = Budget())
-      : Layered({.width = 1, .budget = std::move(budget)}, detail::NoValue(), KeepAll(), KeepAll(), TopK(1)) {}
+      : Layered({.width = 1, .budget = std::move(budget)}, detail::NoValue(), Keep(TopK(1))) {}
 };
 
 }  // namespace espalier

@@ -1,13 +1,16 @@
 #pragma once
 
 #include <espalier/policy/backup.hpp>
+#include <espalier/policy/prune.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/search/detail/mcts_descent.hpp>
 #include <espalier/search/detail/mcts_growth.hpp>
+#include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/detail/sliding_window.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,10 +19,11 @@ namespace espalier {
 namespace detail {
 
 /// What the parts of a search must satisfy for an environment.
-template <class Env, class Evaluate, class Select, class Back, class Stop>
+template <class Env, class Evaluate, class Select, class Prune, class Back, class Stop>
 concept SearchedBy =
     Environment<Env> && Evaluator<Evaluate, Env> && SelectionPolicy<Select, value_of_t<Evaluate, Env>> &&
-    Backup<Back, TreeBy<Evaluate, Env>> && StopRule<Stop, TreeBy<Evaluate, Env>>;
+    PruningPolicy<Prune, TreeBy<Evaluate, Env>> && Backup<Back, TreeBy<Evaluate, Env>> &&
+    StopRule<Stop, TreeBy<Evaluate, Env>>;
 
 }  // namespace detail
 
@@ -32,14 +36,22 @@ concept SearchedBy =
 /// under way in one tree. Selection j is made when exactly the simulations 0 ... j - window are merged, in index order.
 /// Those in between count as visits of value 0. A simulation that reaches a node which an earlier one is growing does
 /// what `collision` says. So no tree depends on the order in which answers arrive.
-template <class Evaluate, class Select = Uct, class Back = MeanBackup, class Stop = detail::NeverStop>
+///
+/// The pruning policy is asked after each simulation's merge: about the parent of the node whose value was merged, and
+/// those of its children that have a value. A pruned child is never selected again. Its visits and values stay in its
+/// ancestors, and simulations under way below it still merge. "Enough" ends the growth of the parent. A node that gets
+/// no more children and has none left is cut too. The search ends when that is the root.
+template <class Evaluate, class Select = Uct, class Prune = KeepAll, class Back = MeanBackup,
+          class Stop = detail::NeverStop>
 class Mcts {
  public:
   using Options = MctsOptions;
-  Mcts(Options options, Evaluate evaluate, Select select = Select(), Back back = Back(), Stop stop = Stop())
+  Mcts(Options options, Evaluate evaluate, Select select = Select(), Prune prune = Prune(), Back back = Back(),
+       Stop stop = Stop())
       : options_(std::move(options)),
         evaluate_(std::move(evaluate)),
         select_(std::move(select)),
+        prune_(std::move(prune)),
         back_(std::move(back)),
         stop_(std::move(stop)) {
     options_.check();
@@ -54,24 +66,24 @@ class Mcts {
                                     std::declval<const typename Env::State&>(), std::declval<const Context&>()))>;
 
   /// Grows a tree as a task. The environment and this engine must outlive it.
-  template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>
+  template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
     return (*this)(env, TreeOf<Env>(std::move(root), seed));
   }
   /// Adds `simulations` more to an existing tree.
-  template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>
+  template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
   Task<TreeOf<Env>> operator()(Env& env, TreeOf<Env> tree) {
     return detail::SlidingWindow<Mcts, Env>::grow(this, &env, std::move(tree));
   }
 
   /// Grows the same tree as the task with window 1, in a plain loop. Choices are not counted.
-  template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>
+  template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
     requires plain<Env>
   TreeOf<Env> search(Env& env, typename Env::State root, Seed seed) {
     return search(env, TreeOf<Env>(std::move(root), seed));
   }
   /// Adds `simulations` more to an existing tree.
-  template <detail::SearchedBy<Evaluate, Select, Back, Stop> Env>
+  template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
     requires plain<Env>
   TreeOf<Env> search(Env& env, TreeOf<Env> tree) {
     if (options_.expand == Options::Expand::one) tree.reserve(tree.size() + options_.simulations);
@@ -85,6 +97,7 @@ class Mcts {
       while (tree[place.node].status == Status::open && !detail::value_first(options_, tree, place)) {
         grow(env, tree, place, fresh);
         if (!fresh.empty()) break;
+        end_branch(tree, place.node, watch);
         place = detail::descend<false>(options_, select_, env, tree, place);
       }
       if (fresh.empty()) fresh.push_back(place);
@@ -96,6 +109,7 @@ class Mcts {
         } else {
           enter_again(tree, end.node);
         }
+        prune_beside(tree, end.node, watch);
         watch.merged(env, tree, end);
       }
     }
@@ -155,9 +169,28 @@ class Mcts {
     back_(tree, node, tree[node].mean());
   }
 
+  /// Asks the policy about a node whose value was merged and its siblings. True if enough is known of their parent.
+  template <class Tree>
+  bool prune_beside(Tree& tree, NodeId node, detail::Watch<Stop>& watch) const {
+    static_assert(!detail::PrunesBefore<Prune, Tree> && !detail::PrunesWhenDone<Prune, Tree>,
+                  "Mcts asks a pruning policy when values are merged, and has no `before` and no `keep`");
+    const NodeId parent = tree[node].parent;
+    if (std::is_same_v<Prune, KeepAll> || parent == no_node) return false;
+    const bool enough = detail::prune(detail::at_values, prune_, tree, parent, "Mcts", true);
+    if (enough && tree[parent].status == Status::open) tree[parent].status = Status::expanded;
+    end_branch(tree, parent, watch);
+    return enough;
+  }
+  /// Ends the branch of a node whose children the policy has cut.
+  template <class Tree>
+  void end_branch(Tree& tree, NodeId node, detail::Watch<Stop>& watch) const {
+    if (!std::is_same_v<Prune, KeepAll> && !detail::cut_ended(tree, node)) watch.stop();
+  }
+
   Options options_;
   Evaluate evaluate_;
   Select select_;
+  Prune prune_;
   Back back_;
   Stop stop_;
 };

@@ -3,11 +3,13 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <cstdint>
 #include <ranges>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,27 +17,30 @@ namespace espalier {
 
 /// Independent trajectories of a policy from one state: a group for advantages, or the N of best-of-N. Each is its own
 /// chain under the root, even if others are equal. All advance side by side, and only their ends are evaluated. Where
-/// the budget cannot pay for a step of all of them, the first ones alone go on.
-template <class Evaluate>
-class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate> {
+/// the budget cannot pay for a step of all of them, the first ones alone go on. The pruning policy is asked once the
+/// ends have values, about the children of each of their parents, in node order.
+template <class Evaluate, class Prune = KeepAll>
+class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Evaluate, Prune> {
  public:
   struct Options {
     std::uint32_t n = 8;           ///< number of trajectories, > 0
     Budget budget{};               ///< checked before each step of all trajectories
     std::uint32_t step_calls = 0;  ///< completions for each step, asked after the search. The budget keeps them
   };
-  Trajectories(Options options, Evaluate evaluate) : options_(std::move(options)), evaluate_(std::move(evaluate)) {
+  Trajectories(Options options, Evaluate evaluate, Prune prune = Prune())
+      : options_(std::move(options)), evaluate_(std::move(evaluate)), prune_(std::move(prune)) {
     if (options_.n == 0) bad_option("n", options_.n, "1 or more");
     options_.budget.check();
   }
 
  private:
-  friend detail::TreeSearch<Trajectories, Evaluate>;
+  friend detail::TreeSearch<Trajectories, Evaluate, Prune>;
 
   using Parent = detail::Parent;  ///< the current end of a trajectory
 
   template <class Env>
   Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    static_assert(!detail::PrunesBefore<Prune, detail::TreeBy<Evaluate, Env>>, "Trajectories has no moment `before`");
     detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     const double began = options_.budget.start(tree);
     std::vector<Parent> ends;
@@ -57,6 +62,10 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
       co_await step(env, &tree, &ends);
     }
     co_await value(env, &tree);
+    std::set<NodeId> parents;
+    for (NodeId id = 1; id < tree.size(); ++id)
+      if (tree[id].evaluated) parents.insert(tree[id].parent);
+    for (const NodeId parent : parents) detail::prune(detail::at_values, prune_, tree, parent, "Trajectories");
     detail::finish(tree);
     co_return tree;
   }
@@ -100,6 +109,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate>, Evaluate>
 
   Options options_;
   Evaluate evaluate_;
+  Prune prune_;
 };
 
 }  // namespace espalier

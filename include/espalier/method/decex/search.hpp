@@ -3,6 +3,8 @@
 #include <espalier/method/decex/options.hpp>
 #include <espalier/method/decex/prompts.hpp>
 #include <espalier/policy/contest.hpp>
+#include <espalier/policy/moments.hpp>
+#include <espalier/policy/prune.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/layered.hpp>
@@ -109,7 +111,7 @@ class DecExRagEnvironment {
 };
 
 /// Cuts decisions before their executions are valued. An unpruned answer with a value has won an earlier vote.
-struct DecExRagFilter {
+struct DecExRagVote {
   DecExRagOptions options;
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
@@ -130,7 +132,7 @@ struct DecExRagFilter {
 };
 
 /// Cuts decisions once values are known, and skips those not expanded yet.
-struct DecExRagDecide {
+struct DecExRagThreshold {
   DecExRagOptions options;
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
@@ -138,8 +140,7 @@ struct DecExRagDecide {
     const auto any = [&](Kind kind) {
       return std::any_of(siblings.begin(), siblings.end(), [&](NodeId id) { return tree[id].kind == kind; });
     };
-    if (options.search != DecExRagOptions::Search::pruned || siblings.empty() || tree.action(siblings.front()).forced)
-      return {};
+    if (options.search != DecExRagOptions::Search::pruned || tree.action(siblings.front()).forced) return {};
     if (any(DecExRagEnvironment::answer)) {
       if (options.termination == Termination::vote) return {};
       const ThresholdSkip enough(DecExRagEnvironment::answer, options.threshold, ThresholdSkip::Of::mean);
@@ -158,7 +159,7 @@ struct DecExRagDecide {
 };
 
 /// Chooses the executions that go on to the next layer.
-struct DecExRagKeep {
+struct DecExRagSurvivors {
   DecExRagOptions::Search search;
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
@@ -167,6 +168,12 @@ struct DecExRagKeep {
     return TopK(1)(tree, siblings);
   }
 };
+
+/// Pruning as section 2.2 has it: a vote decides whether to stop, values decide whether to retrieve, and the best
+/// execution goes on.
+inline auto pruning(const DecExRagOptions& options) {
+  return AllOf(Before(DecExRagVote{options}), DecExRagThreshold{options}, Keep(DecExRagSurvivors{options.search}));
+}
 
 /// Rollouts in the policy loop. In Full-Node search only answers have a value.
 struct DecExRagValue : Rollout<rag::AnyReward, rag::Environment> {
@@ -200,9 +207,7 @@ class DecExRag {
   DecExRag(const DecExRagOptions& options, const rag::Environment& loop, rag::AnyReward reward)
       : environment_(loop, options),
         engine_({.width = options.k, .value_losing = options.stop_pairs, .budget = options.budget},
-                detail::DecExRagValue(detail::checked(options), std::move(reward), loop),
-                detail::DecExRagFilter{options}, detail::DecExRagDecide{options},
-                detail::DecExRagKeep{options.search}) {
+                detail::DecExRagValue(detail::checked(options), std::move(reward), loop), detail::pruning(options)) {
     if (options.compare_across && options.curtail != DecExRagOptions::Curtail::none)
       bad_option("compare_across", "true", "false with curtail");
   }
@@ -216,7 +221,7 @@ class DecExRag {
 
  private:
   detail::DecExRagEnvironment environment_;
-  Layered<detail::DecExRagValue, detail::DecExRagFilter, detail::DecExRagDecide, detail::DecExRagKeep> engine_;
+  Layered<detail::DecExRagValue, decltype(detail::pruning({}))> engine_;
 };
 
 }  // namespace espalier::method

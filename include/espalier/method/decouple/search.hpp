@@ -69,7 +69,7 @@ class DecoupleRag {
                  .range = {-1, 1},
                  .budget = options.budget},
                 detail::DecoupleRagValue(options, true), detail::DecoupleUct(options.w, options.divide_again),
-                MeanBackup(), detail::EnoughCorrect(options.stop_correct)) {}
+                KeepAll(), MeanBackup(), detail::EnoughCorrect(options.stop_correct)) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -81,7 +81,7 @@ class DecoupleRag {
 
  private:
   detail::DecoupleRagEnvironment environment_;
-  Mcts<detail::DecoupleRagValue, detail::DecoupleUct, MeanBackup, detail::EnoughCorrect> engine_;
+  Mcts<detail::DecoupleRagValue, detail::DecoupleUct, KeepAll, MeanBackup, detail::EnoughCorrect> engine_;
 };
 
 namespace detail {

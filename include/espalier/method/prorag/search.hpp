@@ -172,7 +172,7 @@ class ProRag {
                  .range = {0, 1},
                  .budget = options.budget},
                 detail::ProRagValue(options, loop, outcome), Puct({.c = options.c, .visits = options.visits}),
-                DiscountedBackup({.gamma = options.gamma})),
+                KeepAll(), DiscountedBackup({.gamma = options.gamma})),
         group_({options.group, options.budget}, {{.n = 1}, outcome}) {}
 
   /// Grows the tree of one question. This object must outlive the task.
@@ -187,7 +187,7 @@ class ProRag {
  private:
   ProRagOptions::Grow grow_;
   detail::ProRagEnvironment nodes_, policy_;
-  Mcts<detail::ProRagValue, Puct, DiscountedBackup> search_;
+  Mcts<detail::ProRagValue, Puct, KeepAll, DiscountedBackup> search_;
   Trajectories<Rollout<rag::AnyReward>> group_;
 };
 

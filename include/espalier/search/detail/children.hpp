@@ -3,6 +3,7 @@
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/tree.hpp>
 #include <espalier/policy/backup.hpp>
+#include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <algorithm>
@@ -173,6 +174,20 @@ Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector
   std::erase_if(*nodes, pruned);
   co_await value_nodes(evaluator, env, tree, *nodes, each);
   std::erase_if(*nodes, pruned);
+}
+
+/// Gives each place its children and values them. The policy may cut some of a place's children ahead of values and
+/// when they are there. Returns those that are left.
+template <class Evaluate, class Prune, class Env, class Tree, class Options>
+Task<std::vector<Seeded>> grow_valued(Evaluate* evaluator, const Prune* policy, Env* env, Tree* tree,
+                                      std::vector<Seeded> places, const Options* options, std::uint64_t calls,
+                                      const char* engine) {
+  std::vector<Seeded> fresh = co_await add_all_kinds(env, tree, places, options->width, calls);
+  prune_all(before_values, *policy, *tree, places, engine);
+  co_await value_children(evaluator, env, tree, &fresh, options->value_calls);
+  prune_all(at_values, *policy, *tree, places, engine);
+  std::erase_if(fresh, [tree](const Seeded& child) { return (*tree)[child.node].status == Status::pruned; });
+  co_return fresh;
 }
 
 }  // namespace espalier::detail

@@ -38,15 +38,9 @@ struct LayeredGrowth : Parent {
       if (tree[child].kind == kinds[stage]) share += static_cast<double>(tree[child].prior);
     return static_cast<std::uint32_t>(std::lround(share * width));
   }
-  /// Applies a policy's verdict on the children that are still open.
-  template <class Tree, class Policy>
-  void apply(Tree& tree, const Policy& policy) {
-    std::vector<NodeId> living;
-    for (const auto& [child, child_seed] : children)
-      if (tree[child].status == Status::open) living.push_back(child);
-    const Verdict verdict = policy(tree, std::span<const NodeId>(living));
-    for (const auto& [cut, reason] : verdict.cut) tree.prune(cut, reason);
-    if (!verdict.enough) return;
+  /// Enough is known: the kinds after this stage's are not drawn.
+  template <class Tree>
+  void skip_rest(Tree& tree) {
     for (std::size_t i = stage + 1; i < kinds.size(); ++i) tree.skips.push_back({node, kinds[i]});
     kinds.resize(std::min(kinds.size(), stage + 1));
   }

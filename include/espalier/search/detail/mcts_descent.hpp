@@ -136,6 +136,22 @@ struct Living {
   }
 };
 
+/// Cuts a node that gets no more children and whose valued ones are all cut, and its ancestors likewise. False if that
+/// is the root. (A node none of whose children could be read is an end, and is valued itself.)
+template <class Tree>
+bool cut_ended(Tree& tree, NodeId id) {
+  for (; tree[id].status == Status::expanded; id = tree[id].parent) {
+    Reason why = Reason::none;
+    for (NodeId child = tree[id].first_child; child != no_node; child = tree[child].next_sibling) {
+      if (tree[child].status != Status::pruned) return true;
+      if (tree[child].visits > 0) why = tree[child].reason;
+    }
+    if (why == Reason::none || id == tree.root()) return why == Reason::none;
+    tree.prune(id, why);
+  }
+  return true;
+}
+
 /// Marks solved nodes from a node upwards. A node is solved if it gets no more children and either all its children are
 /// solved or it has none and has its value.
 template <class Tree>
@@ -179,6 +195,8 @@ class Watch {
     tree.ending = SearchFacts::Ending::budget;
     return true;
   }
+  /// Ends the search where it stands.
+  void stop() { idle_ = false, stopped_ = true; }
   /// Called after each merged simulation with the node where it ended. A stop rule must know which values are final.
   template <class Env, class Tree>
   void merged(Env& env, Tree& tree, const Place& end) {

@@ -182,6 +182,7 @@ class SlidingWindow {
     }
     engine_->options_.prior.share(*tree_, parent.node);
     if (!flight->fresh.empty()) co_return;
+    engine_->end_branch(*tree_, parent.node, watch_);
     hold(parent.node, -1);
     co_await launch(flight, parent);
   }
@@ -201,6 +202,7 @@ class SlidingWindow {
       const bool valued = i < flight->results.size() && (flight->again || !(*tree_)[end.node].evaluated);
       if (valued) record(end, flight->results[i], flight->again);
       else engine_->enter_again(*tree_, end.node);
+      prune_beside(end.node);
       watch_.merged(*env_, *tree_, end);
     }
     flights_.pop_front();
@@ -213,6 +215,12 @@ class SlidingWindow {
       if (again && !result.known) return;
     enter_evaluation(*tree_, end.node, result, engine_->back_, engine_->options_.range);
     if constexpr (requires { result.paths; }) graft(engine_->options_, *env_, *tree_, end, result.paths);
+  }
+  /// Asks the policy. Children of the same parent that are being fetched are its last ones where enough is known.
+  void prune_beside(NodeId node) {
+    if (!engine_->prune_beside(*tree_, node, watch_)) return;
+    const NodeId parent = (*tree_)[node].parent;
+    if ((*tree_)[parent].status == Status::growing) grower_of(parent)->after = Status::expanded;
   }
   /// Adds `by` to the simulations under way at a node and all its ancestors (virtual loss).
   void hold(NodeId node, int by) {

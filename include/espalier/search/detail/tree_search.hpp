@@ -24,7 +24,7 @@ void finish(Tree& tree) {
 
 /// How an engine is called. `Engine` has `grow(env, root, seed)`, a coroutine, and takes the environment by its
 /// address.
-template <class Engine, class Evaluate>
+template <class Engine, class Evaluate, class Prune>
 class TreeSearch {
  public:
   template <class Env>
@@ -32,8 +32,9 @@ class TreeSearch {
 
   /// Grows one tree. The environment and this engine must outlive the task.
   template <Environment Env>
-    requires Evaluator<Evaluate, Env>
+    requires Evaluator<Evaluate, Env> && PruningPolicy<Prune, TreeOf<Env>>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
+    static_assert(!PrunesWhenDone<Prune, TreeOf<Env>>, "only Layered asks a pruning policy to `keep`");
     return static_cast<Engine*>(this)->grow(&env, std::move(root), seed);
   }
 };

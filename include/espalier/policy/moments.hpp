@@ -1,0 +1,99 @@
+#pragma once
+
+#include <espalier/core/concepts.hpp>
+
+#include <algorithm>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// When a pruning policy is asked, and how policies are joined:
+/// `AllOf(Before(Dedup(key)), Threshold(0.3), Keep(TopK(2)))`.
+namespace espalier {
+
+namespace detail {
+
+/// The moments of a policy, each f(policy, tree, siblings) -> verdict. A policy without the moment cuts nothing.
+inline constexpr auto before_values = [](const auto& policy, const auto& tree, std::span<const NodeId> siblings) {
+  if constexpr (requires { policy.before(tree, siblings); }) return Verdict(policy.before(tree, siblings));
+  else return Verdict();
+};
+inline constexpr auto at_values = [](const auto& policy, const auto& tree, std::span<const NodeId> siblings) {
+  if constexpr (requires { policy(tree, siblings); }) return Verdict(policy(tree, siblings));
+  else return Verdict();
+};
+inline constexpr auto when_done = [](const auto& policy, const auto& tree, std::span<const NodeId> siblings) {
+  if constexpr (requires { policy.keep(tree, siblings); }) return Verdict(policy.keep(tree, siblings));
+  else return Verdict();
+};
+
+}  // namespace detail
+
+/// Asks a policy ahead of values, in place of when they are there.
+template <class Policy>
+class Before {
+ public:
+  explicit Before(Policy policy) : policy_(std::move(policy)) {}
+  template <class Tree>
+  Verdict before(const Tree& tree, std::span<const NodeId> siblings) const {
+    return policy_(tree, siblings);
+  }
+
+ private:
+  Policy policy_;
+};
+
+/// Asks a policy when a node is done: all kinds of children are there and valued.
+template <class Policy>
+class Keep {
+ public:
+  explicit Keep(Policy policy) : policy_(std::move(policy)) {}
+  template <class Tree>
+  Verdict keep(const Tree& tree, std::span<const NodeId> siblings) const {
+    return policy_(tree, siblings);
+  }
+
+ private:
+  Policy policy_;
+};
+
+/// Asks several policies, in order. Each sees the siblings that those before it left. Enough is known if one says so.
+template <class... Policies>
+class AllOf {
+ public:
+  explicit AllOf(Policies... policies) : policies_(std::move(policies)...) {}
+  template <class Tree>
+    requires(detail::PrunesBefore<Policies, Tree> || ...)
+  Verdict before(const Tree& tree, std::span<const NodeId> siblings) const {
+    return ask(detail::before_values, tree, siblings);
+  }
+  template <class Tree>
+    requires(detail::PrunesAtValues<Policies, Tree> || ...)
+  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+    return ask(detail::at_values, tree, siblings);
+  }
+  template <class Tree>
+    requires(detail::PrunesWhenDone<Policies, Tree> || ...)
+  Verdict keep(const Tree& tree, std::span<const NodeId> siblings) const {
+    return ask(detail::when_done, tree, siblings);
+  }
+
+ private:
+  template <class Moment, class Tree>
+  Verdict ask(Moment moment, const Tree& tree, std::span<const NodeId> siblings) const {
+    Verdict all;
+    std::vector<NodeId> left(siblings.begin(), siblings.end());
+    const auto add = [&](const Verdict& verdict) {
+      all.enough = all.enough || verdict.enough;
+      all.cut.insert(all.cut.end(), verdict.cut.begin(), verdict.cut.end());
+      for (const auto& [id, reason] : verdict.cut) std::erase(left, id);
+    };
+    std::apply([&](const auto&... policy) { (add(moment(policy, tree, std::span<const NodeId>(left))), ...); },
+               policies_);
+    return all;
+  }
+  std::tuple<Policies...> policies_;
+};
+
+}  // namespace espalier

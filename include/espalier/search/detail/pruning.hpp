@@ -1,0 +1,53 @@
+#pragma once
+
+#include <espalier/core/concepts.hpp>
+#include <espalier/core/error.hpp>
+#include <espalier/core/tree.hpp>
+#include <espalier/policy/moments.hpp>
+#include <espalier/policy/prune.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace espalier::detail {
+
+/// How errors name a policy: policy.name() where it has one, else its type.
+template <class Policy>
+std::string name_of(const Policy& policy) {
+  if constexpr (requires { std::string(policy.name()); }) return std::string(policy.name());
+  const std::string_view text = __PRETTY_FUNCTION__;
+  const auto begin = text.find("Policy = ") + 9;
+  return std::string(text.substr(begin, text.find_first_of(";]", begin) - begin));
+}
+
+/// Asks a policy at one of its moments about the children of a node that are not pruned, if there are any, and cuts
+/// what it names. `valued`: only about those that have a value. Returns true if enough is known. A wrong id leaves the
+/// tree as it was.
+template <class Moment, class Policy, class Tree>
+bool prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std::string_view engine,
+           bool valued = false) {
+  if constexpr (std::is_same_v<Policy, KeepAll>) return false;
+  std::vector<NodeId> siblings;
+  for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
+    if (tree[id].status != Status::pruned && (!valued || tree[id].visits > 0)) siblings.push_back(id);
+  if (siblings.empty()) return false;
+  const Verdict verdict = moment(policy, std::as_const(tree), std::span<const NodeId>(siblings));
+  for (const auto& [id, reason] : verdict.cut)
+    if (id >= tree.size() || tree[id].parent != parent)
+      throw PolicyError(std::string(engine) + ": the pruning policy " + name_of(policy) + " cuts node " +
+                        std::to_string(id) + ", which is no child of node " + std::to_string(parent));
+  for (const auto& [id, reason] : verdict.cut)
+    if (tree[id].status != Status::pruned) tree.prune(id, reason);
+  return verdict.enough;
+}
+
+/// The same about the children of each of these nodes, in their order.
+template <class Moment, class Policy, class Tree, class Places>
+void prune_all(Moment moment, const Policy& policy, Tree& tree, const Places& places, std::string_view engine) {
+  for (const auto& place : places) prune(moment, policy, tree, place.node, engine);
+}
+
+}  // namespace espalier::detail
