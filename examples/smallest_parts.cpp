@@ -68,11 +68,11 @@ static_assert(SelectionPolicy<LeastVisited> && PruningPolicy<OldestOnly, CountTr
 
 int main() {
   Countdown environment;
-  Mcts search({.simulations = 50, .width = 3}, Nearness(), LeastVisited(), LastValue());
+  Mcts search({.simulations = 50, .width = 3}, Nearness(), LeastVisited(), KeepAll(), LastValue());
   const auto tree = search.search(environment, 20, Seed(1));
 
   Scheduler scheduler;
-  Layered pruned({.width = 3}, Nearness(), KeepAll(), KeepAll(), OldestOnly());
+  Layered pruned({.width = 3}, Nearness(), Keep(OldestOnly()));
   const auto layers = scheduler.run(pruned(environment, 20, Seed(1)));
   std::printf("%zu nodes by MCTS, %zu by layers\n", tree.size(), layers.size());
 
