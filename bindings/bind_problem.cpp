@@ -88,8 +88,9 @@ void bind_problem(py::module_& m) {
   m.def(
       "mcts_problem",
       [](const Functions& functions, const std::vector<py::object>& roots, const SelectionChoice& selection,
-         bool sees_siblings, std::optional<py::function> backup, std::uint32_t simulations, std::uint32_t width,
-         std::optional<std::uint32_t> max_depth, std::uint32_t window, const std::string& values, std::uint64_t seed) {
+         bool sees_siblings, std::optional<py::function> prune, std::optional<py::function> backup,
+         std::uint32_t simulations, std::uint32_t width, std::optional<std::uint32_t> max_depth, std::uint32_t window,
+         const std::string& values, std::uint64_t seed) {
         MctsOptions options;
         options.simulations = simulations;
         options.width = width;
@@ -99,15 +100,16 @@ void bind_problem(py::module_& m) {
         return std::visit(
             [&](const auto& chosen) {
               return grow_all(functions, roots, seed, [&](StateValue evaluate) {
-                return Mcts(options, std::move(evaluate), selection_by(chosen, sees_siblings), KeepAll(),
-                            PathBackup(std::move(backup)));
+                return Mcts(options, std::move(evaluate), selection_by(chosen, sees_siblings),
+                            Pruning(std::move(prune), "prune", KeepAll()), PathBackup(std::move(backup)));
               });
             },
             selection);
       },
-      py::arg("functions"), py::arg("roots"), py::arg("selection"), py::arg("sees_siblings"), py::arg("backup"),
-      py::arg("simulations"), py::arg("width"), py::arg("max_depth"), py::arg("window"), py::arg("values"),
-      py::arg("seed"), "Trees, None where a function failed as a backend, and {index: BackendError} of those.");
+      py::arg("functions"), py::arg("roots"), py::arg("selection"), py::arg("sees_siblings"), py::arg("prune"),
+      py::arg("backup"), py::arg("simulations"), py::arg("width"), py::arg("max_depth"), py::arg("window"),
+      py::arg("values"), py::arg("seed"),
+      "Trees, None where a function failed as a backend, and {index: BackendError} of those.");
   m.def(
       "layered_problem",
       [](const Functions& functions, const std::vector<py::object>& roots, std::optional<py::function> filter,

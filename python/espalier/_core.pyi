@@ -525,6 +525,7 @@ def mcts_problem(
     roots: Sequence[Any],
     selection: Uct | Puct | Callable[..., Any],
     sees_siblings: bool,
+    prune: Callable[..., Any] | None,
     backup: Callable[..., Any] | None,
     simulations: int,
     width: int,

@@ -39,6 +39,7 @@ def mcts(
     value: Evaluator,
     *,
     selection: Uct | Puct | SelectionPolicy | SiblingSelectionPolicy | None = None,
+    prune: PruningPolicy | None = None,
     backup: Backup | None = None,
     simulations: int = 32,
     width: int = 4,
@@ -51,16 +52,17 @@ def mcts(
 
     `width`: actions per node and kind. `window`: simulations under way in one tree, which changes the tree and makes
     batches larger. `values`: which nodes get their own, as in `search.Mcts`. With `leaf` visits are those of OpenSpiel.
-    The default selection is UCT, the default backup is the mean.
+    `prune` is asked after each simulation about the node that it valued and its siblings with a value. What it cuts is
+    not selected again. The default selection is UCT, the default backup is the mean, and nothing is pruned.
 
     Raises BackendError if a function failed as a backend does. Its `trees` holds those that could be finished.
     """
     functions = _functions(problem, value)
     select = Uct() if selection is None else _policy("selection", selection, Uct, Puct)
-    enter = _policy("backup", backup)
+    cut, enter = _policy("prune", prune), _policy("backup", backup)
     sees = callable(select) and _takes("siblings", select)
     grown = _core.mcts_problem(
-        functions, list(roots), select, sees, enter, simulations, width, max_depth, window, values, seed
+        functions, list(roots), select, sees, cut, enter, simulations, width, max_depth, window, values, seed
     )
     return whole(*grown)
 

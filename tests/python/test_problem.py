@@ -284,6 +284,18 @@ def test_a_pruning_that_knows_enough_skips_the_kinds_that_are_left():
     assert {node.kind for node in whole.nodes[1:]} == {3, 7}
 
 
+def test_mcts_never_selects_again_what_a_pruning_cut():
+    def two_best(N, Q, P, kinds):
+        return Verdict(cut=np.argsort(-Q, kind="stable")[2:])
+
+    arms = Bandit([0.2, 0.5, 0.9, 0.6])
+    [tree] = mcts(arms, [None], arms.value, prune=two_best, simulations=40, width=4)
+    assert [node.status for node in tree.nodes[1:]] == ["pruned", "pruned", "terminal", "terminal"]
+    assert [node.visits for node in tree.nodes[:3]] == [40, 1, 1]
+    with pytest.raises(ValueError, match="prune cuts position 3 of 1 siblings"):
+        mcts(arms, [None], arms.value, prune=lambda N, Q, P, kinds: Verdict(cut=[3]))
+
+
 def test_a_filter_cuts_before_anything_is_valued():
     valued = []
 
