@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 INCLUDE = Path(__file__).resolve().parent.parent / "include"
-CORE = ["core/concepts.hpp", "core/scheduler.hpp"]
+CORE = ["core/concepts.hpp", "llm/scheduler.hpp"]
 SEARCH = ["search/beam.hpp", "search/layered.hpp", "search/mcts.hpp"]
 USE = """
 #include <espalier/toy/uniform_tree.hpp>

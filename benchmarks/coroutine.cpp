@@ -1,6 +1,6 @@
 /// UCT on the toy tree through coroutines: each simulation asks a batch model that costs nothing for its value. 1, 100
 /// and 10,000 trees at once beside the plain loop, and what one suspension and one answer cost.
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 

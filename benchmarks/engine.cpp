@@ -3,7 +3,7 @@
 /// action. Depth 8 is for comparison with others: the tree is soon complete, descents repeat themselves, and the
 /// processor guesses the branches of Mcts right while it must wait for the conditional moves that compilers make of the
 /// bound's.
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 

@@ -2,7 +2,7 @@
 /// 1, sigma 0.5), so nothing but waiting is measured; start-up and tail included. Beside it the same work in barrier
 /// waves, and the bound: work / slots, or the critical path. Then what a window costs in quality at equal calls. Usage:
 /// bench_slots
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 

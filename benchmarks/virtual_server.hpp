@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/core/seed.hpp>
 #include <espalier/core/service.hpp>
 

@@ -1,5 +1,5 @@
 #include <espalier/backend/rerank.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 #include <espalier/rag/question.hpp>
 
 #include "callable.hpp"

@@ -1,4 +1,4 @@
-#include <espalier/core/grammar.hpp>
+#include <espalier/llm/grammar.hpp>
 #include <espalier/core/nearest.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/run/settings_table.hpp>

@@ -1,5 +1,5 @@
 #include <espalier/core/error.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include "bindings.hpp"
 #include "names.hpp"

@@ -1,5 +1,5 @@
 #include <espalier/backend/journal.hpp>
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include "parts.hpp"
 #include "search.hpp"

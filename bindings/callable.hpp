@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/backend/rerank.hpp>
-#include <espalier/core/passage.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/passage.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/core/service.hpp>
 
 #include "errors.hpp"

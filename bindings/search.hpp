@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/budget.hpp>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes include/espalier/core/detail/unicode_data.inc from this Python's own Unicode tables.
+"""Writes include/espalier/llm/detail/unicode_data.inc from this Python's own Unicode tables.
 
-Usage: python3 tools/make_unicode.py > include/espalier/core/detail/unicode_data.inc
+Usage: python3 tools/make_unicode.py > include/espalier/llm/detail/unicode_data.inc
 
 Everything is a stream of non-negative numbers in base 32, least significant digit first, six bits a character: the
 sixth says that more digits follow. unicode.hpp reads the streams once, at first use.

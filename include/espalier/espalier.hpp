@@ -7,8 +7,7 @@
 
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
-#include <espalier/core/concepts.hpp>
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
 #include <espalier/method/baselines/ircot.hpp>
@@ -31,20 +30,7 @@
 #include <espalier/output/dpo.hpp>
 #include <espalier/output/search_rewards.hpp>
 #include <espalier/output/sft.hpp>
-#include <espalier/policy/backup.hpp>
-#include <espalier/policy/diversity.hpp>
-#include <espalier/policy/prior.hpp>
-#include <espalier/policy/prune.hpp>
-#include <espalier/policy/select.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
-#include <espalier/search/beam.hpp>
-#include <espalier/search/best_first.hpp>
-#include <espalier/search/best_of_n.hpp>
-#include <espalier/search/budget.hpp>
-#include <espalier/search/hierarchical_beam.hpp>
-#include <espalier/search/layered.hpp>
-#include <espalier/search/mcts.hpp>
-#include <espalier/search/rollout.hpp>
-#include <espalier/search/trajectories.hpp>
+#include <espalier/search.hpp>
 #include <espalier/version.hpp>

@@ -1,5 +1,5 @@
 #include <espalier/backend/openai.hpp>
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include "http_testing.hpp"
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 #include <espalier/core/batch_service.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <span>
 #include <vector>

@@ -1,6 +1,6 @@
 #include <espalier/core/batch_service.hpp>
-#include <espalier/core/prompt.hpp>
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/prompt.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include <doctest/doctest.h>
 

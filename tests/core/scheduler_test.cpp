@@ -1,4 +1,4 @@
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include <core/shuffled_service.hpp>
 #include <doctest/doctest.h>

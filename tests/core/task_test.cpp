@@ -1,4 +1,4 @@
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/core/task.hpp>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // expect: a backend is a batch function
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include <span>
 #include <string>

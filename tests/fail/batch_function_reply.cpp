@@ -1,6 +1,6 @@
 // expect: BatchFunction
 #include <espalier/core/batch_service.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <span>
 #include <vector>

@@ -1,5 +1,5 @@
 // expect: Environment
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/search/mcts.hpp>
 
 #include <vector>

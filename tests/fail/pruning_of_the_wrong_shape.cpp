@@ -1,5 +1,5 @@
 // expect: PruningPolicy
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/search/layered.hpp>
 
 #include "../toy/corridor.hpp"

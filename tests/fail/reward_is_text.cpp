@@ -1,5 +1,5 @@
 // expect: RewardFunction
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include "../toy/corridor.hpp"

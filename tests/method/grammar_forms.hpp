@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/grammar.hpp>
+#include <espalier/llm/grammar.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include <espalier/core/grammar.hpp>
+#include <espalier/llm/grammar.hpp>
 #include <espalier/method/all.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/rag/parse.hpp>

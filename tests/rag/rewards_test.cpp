@@ -1,4 +1,4 @@
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/rag/rewards.hpp>
 
 #include <doctest/doctest.h>

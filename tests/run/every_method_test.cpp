@@ -1,5 +1,5 @@
 #include <espalier/backend/bm25.hpp>
-#include <espalier/core/grammar.hpp>
+#include <espalier/llm/grammar.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/tree_json.hpp>

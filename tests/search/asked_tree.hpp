@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include <array>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/core/tree.hpp>
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <espalier/backend/lexical/builder.hpp>
 #include <espalier/backend/lexical/index.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 
 #include <cstddef>
 #include <memory>

@@ -6,7 +6,7 @@
 #include <espalier/backend/vector_retriever.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 
 #include <algorithm>
 #include <bit>

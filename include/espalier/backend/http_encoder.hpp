@@ -6,7 +6,7 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 #include <espalier/core/service.hpp>
 
 #include <array>

@@ -6,7 +6,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 
 #include <curl/curl.h>
 

@@ -6,8 +6,8 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>
-#include <espalier/core/passage.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/passage.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/core/service.hpp>
 
 #include <chrono>

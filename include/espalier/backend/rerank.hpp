@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 #include <espalier/core/service.hpp>
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/passage.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/passage.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/core/service.hpp>
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include <espalier/backend/index/vectors.hpp>
 #include <espalier/core/batch_service.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -1,9 +1,6 @@
 #pragma once
 
-#include <espalier/core/batch_service.hpp>
 #include <espalier/core/context.hpp>
-#include <espalier/core/passage.hpp>
-#include <espalier/core/prompt.hpp>
 #include <espalier/core/task.hpp>
 #include <espalier/core/tree.hpp>
 
@@ -16,18 +13,10 @@
 #include <utility>
 #include <vector>
 
-/// All concepts. Wherever a result type is named, a `Task` of it is accepted too. Engines await tasks, and run as a
-/// plain loop where there are none. A function that takes a Context as its last argument may leave it out.
+/// The concepts of search problems and policies. Wherever a result type is named, a `Task` of it is accepted too.
+/// Engines await tasks, and run as a plain loop where there are none. A function that takes a Context as its last
+/// argument may leave it out.
 namespace espalier {
-
-// --- Services: f(std::span<const In>) -> std::vector<Out>, equal lengths --------------------------------------------
-
-template <class F>
-concept LanguageModel = detail::BatchFunction<F, Prompt, Completion>;
-template <class F>
-concept Retriever = detail::BatchFunction<F, Query, Passages>;
-template <class F>
-concept Encoder = detail::BatchFunction<F, EncodeRequest, Embedding>;
 
 // --- Search problems ---------------------------------------------------------------------------------------------
 
@@ -43,7 +32,6 @@ class Proposal {
   Reason closed;  ///< not none: the branch is recorded but pruned at once (malformed text, refusal)
   float logprob = std::numeric_limits<float>::quiet_NaN();  ///< sum over the action's tokens, NaN = unknown
   std::uint32_t tokens = 0;                                 ///< tokens of the action, 0 = unknown
-  std::vector<Completion::TokenLogprob> token_logprobs{};   ///< each of them, if asked for
 };
 
 namespace detail {

@@ -203,7 +203,7 @@ class Port {
   [[nodiscard]] const Accounts& accounts() const { return state_->accounts(); }
 
  private:
-  friend class Scheduler;
+  friend class PortScheduler;
   static Task<Out> wait(Port port, In request) {
     Out answer = co_await port(std::move(request));
     co_return answer;

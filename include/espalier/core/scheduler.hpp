@@ -1,9 +1,7 @@
 #pragma once
 
 #include <espalier/core/batch_service.hpp>
-#include <espalier/core/passage.hpp>
 #include <espalier/core/port.hpp>
-#include <espalier/core/prompt.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,41 +16,26 @@
 
 namespace espalier {
 
-/// Handles to a language model, a retriever and an encoder.
-using ModelPort = Port<Prompt, Completion>;
-using RetrieverPort = Port<Query, Passages>;
-using EncoderPort = Port<EncodeRequest, Embedding>;
-
 /// Resumes every coroutine that can run until all wait for ports, then serves the ports. Asynchronous backends deliver
-/// what has arrived. Synchronous ones answer all waiting requests in one call. Models come last, so that their batches
-/// are full. Runs in one thread. The order of completion never reaches a tree, because a coroutine sees only its own
-/// answers.
-class Scheduler {
+/// what has arrived. Synchronous ones answer all waiting requests in one call. The ports that come last are asked when
+/// all others are idle, so that their batches are full. Runs in one thread. The order of completion never reaches a
+/// tree, because a coroutine sees only its own answers.
+class PortScheduler {
  public:
   static constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-  /// Adds a backend: a batch function (any callable) or a std::unique_ptr<Service>. `max_in_flight` is the number of
-  /// outstanding requests of an asynchronous backend, or the largest batch of a synchronous one.
-  template <class Backend>
-  ModelPort model(Backend backend, std::size_t max_in_flight = 64) {
-    return add<Prompt, Completion>(std::move(backend), max_in_flight, models_);
-  }
-  template <class Backend>
-  RetrieverPort retriever(Backend backend, std::size_t max_in_flight = unlimited) {
-    return add<Query, Passages>(std::move(backend), max_in_flight, others_);
-  }
-  template <class Backend>
-  EncoderPort encoder(Backend backend, std::size_t max_in_flight = unlimited) {
-    return add<EncodeRequest, Embedding>(std::move(backend), max_in_flight, others_);
-  }
-  /// Adds a backend for a request type of your own, such as a reward that is computed for many trees at once.
+  /// Adds a backend for a request type of your own, such as a reward that is computed for many trees at once: a batch
+  /// function (any callable) or a std::unique_ptr<Service>, which may be null: list requests with pending() then, and
+  /// answer them with resume(). `max_in_flight` is the number of outstanding requests of an asynchronous backend, or
+  /// the largest batch of a synchronous one.
   template <class In, class Out, class Backend>
   Port<In, Out> port(Backend backend, std::size_t max_in_flight = unlimited) {
-    return add<In, Out>(std::move(backend), max_in_flight, others_);
+    return add<In, Out>(std::move(backend), max_in_flight, first_);
   }
-  /// A model that is answered from outside: list requests with pending(), answer them with resume().
-  ModelPort external_model() {
-    return add<Prompt, Completion>(std::unique_ptr<Service<Prompt, Completion>>(), 0, models_);
+  /// The same for what comes last.
+  template <class In, class Out, class Backend>
+  Port<In, Out> last_port(Backend backend, std::size_t max_in_flight = unlimited) {
+    return add<In, Out>(std::move(backend), max_in_flight, last_);
   }
 
   /// Sets a function that is called between steps and at least every 50 ms while waiting, for signals and progress. It
@@ -75,8 +58,8 @@ class Scheduler {
       advance();
       collect_asynchronous(std::chrono::milliseconds(0));
     }
-    if (flush(others_) || arrived) return true;
-    if (all_idle(others_) && flush(models_)) return true;
+    if (flush(first_) || arrived) return true;
+    if (all_idle(first_) && flush(last_)) return true;
     return collect_asynchronous(std::chrono::milliseconds(50)) || under_way();
   }
 
@@ -186,7 +169,7 @@ class Scheduler {
   /// Runs what can run and submits its requests to asynchronous backends.
   void advance() {
     drain();
-    for (auto* group : {&others_, &models_})
+    for (auto* group : {&first_, &last_})
       for (auto& port : *group)
         if (!port->batch()) port->feed();
   }
@@ -214,7 +197,7 @@ class Scheduler {
   bool collect_asynchronous(std::chrono::milliseconds wait) {
     const Running running(agenda_);
     std::vector<detail::PortBase*> busy;
-    for (auto* group : {&others_, &models_})
+    for (auto* group : {&first_, &last_})
       for (auto& port : *group)
         if (!port->batch() && !port->external() && !port->idle()) busy.push_back(port.get());
     const auto share = busy.size() > 1 ? std::min(wait, std::chrono::milliseconds(2)) : wait;
@@ -227,7 +210,7 @@ class Scheduler {
     return std::all_of(group.begin(), group.end(), [](const auto& port) { return port->external() || port->idle(); });
   }
   [[nodiscard]] bool under_way() const {
-    for (const auto* group : {&others_, &models_})
+    for (const auto* group : {&first_, &last_})
       for (const auto& port : *group)
         if (!port->external() && !port->idle()) return true;
     return false;
@@ -242,7 +225,7 @@ class Scheduler {
     }
   }
 
-  Ports models_, others_;
+  Ports last_, first_;
   detail::Agenda agenda_;
   std::function<void()> on_turn_;
 };

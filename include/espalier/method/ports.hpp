@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/output/tree_record.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/budget.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 #include <espalier/output/json_line.hpp>
 #include <espalier/rag/question.hpp>
 

@@ -100,7 +100,7 @@ class Environment {
           static_cast<Kind>(kind));
       if (sample.logprob) proposals.back().logprob = static_cast<float>(*sample.logprob);
       proposals.back().tokens = sample.tokens;
-      proposals.back().token_logprobs = std::move(sample.token_logprobs);
+      proposals.back().action.token_logprobs = std::move(sample.token_logprobs);
     }
     co_return proposals;
   }

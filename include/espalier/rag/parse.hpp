@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/protocol.hpp>
+#include <espalier/llm/protocol.hpp>
 #include <espalier/rag/neutral.hpp>
 #include <espalier/rag/read_reply.hpp>
 #include <espalier/rag/transcript.hpp>

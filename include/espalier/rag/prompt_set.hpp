@@ -2,7 +2,7 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/core/utf8.hpp>
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/render.hpp>

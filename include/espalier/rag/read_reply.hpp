@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/protocol.hpp>
+#include <espalier/llm/protocol.hpp>
 
 #include <algorithm>
 #include <charconv>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/rag/neutral.hpp>
 #include <espalier/rag/transcript.hpp>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/core/context.hpp>
-#include <espalier/core/grammar.hpp>
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/grammar.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/rag/detail/repair.hpp>
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/prompt_set.hpp>

@@ -3,6 +3,8 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/tree.hpp>
+#include <espalier/llm/passage.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/rag/question.hpp>
 #include <espalier/rag/transcript.hpp>
 
@@ -28,6 +30,7 @@ class Action {
   std::string key;      ///< the text that deduplication compares
   bool forced = false;  ///< the model was told to answer
   std::shared_ptr<const Passages> found{};  ///< documents that were already retrieved for the step, null if none
+  std::vector<Completion::TokenLogprob> token_logprobs{};  ///< of each token, if asked for and given
   friend bool operator==(const Action& a, const Action& b) { return a.kind == b.kind && a.key == b.key; }
 };
 

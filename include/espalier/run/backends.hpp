@@ -3,7 +3,7 @@
 #include <espalier/backend/http/fleet.hpp>
 #include <espalier/core/batch_service.hpp>
 #include <espalier/core/ledger.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/sim/model.hpp>
 #ifdef ESPALIER_HAS_CURL

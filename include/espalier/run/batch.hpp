@@ -4,7 +4,7 @@
 #include <espalier/backend/chat/reply.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/core/service.hpp>
 #include <espalier/output/json_line.hpp>
 

@@ -3,8 +3,8 @@
 #include <espalier/backend/http/watch.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
-#include <espalier/core/passage.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/passage.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <charconv>
 #include <cstddef>

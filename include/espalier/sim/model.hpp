@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/hash.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/rag/question.hpp>
 #include <espalier/sim/detail/agent.hpp>
 #include <espalier/sim/detail/judge.hpp>

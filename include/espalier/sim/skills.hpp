@@ -2,7 +2,7 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <algorithm>
 #include <array>

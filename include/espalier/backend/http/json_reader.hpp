@@ -2,7 +2,7 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 
 #include <simdjson.h>
 

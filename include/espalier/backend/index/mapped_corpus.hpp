@@ -5,7 +5,7 @@
 #include <espalier/backend/index/checked_file.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 
 #include <algorithm>
 #include <cstddef>

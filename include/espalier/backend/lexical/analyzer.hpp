@@ -3,8 +3,8 @@
 #include <espalier/backend/detail/lexical/porter.hpp>
 #include <espalier/backend/detail/lexical/standard_words.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/nfkc.hpp>
-#include <espalier/core/unicode.hpp>
+#include <espalier/llm/nfkc.hpp>
+#include <espalier/llm/unicode.hpp>
 
 #include <algorithm>
 #include <cstddef>

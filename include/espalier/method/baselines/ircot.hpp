@@ -156,7 +156,7 @@ inline LookAhead look_ahead(const std::string& sentence, const Proposal<rag::Act
   if (std::isnan(drawn.logprob) || drawn.tokens == 0)
     throw Error(
         "flare needs log-probabilities and token counts, which this model does not give; ask a server that does");
-  const std::vector<Completion::TokenLogprob> tokens = tokens_of(sentence, drawn.token_logprobs);
+  const std::vector<Completion::TokenLogprob> tokens = tokens_of(sentence, drawn.action.token_logprobs);
   if (tokens.empty()) return {std::exp(static_cast<double>(drawn.logprob) / drawn.tokens), sentence};
   double least = 1;
   std::string kept;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
-#include <espalier/core/passage.hpp>
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/passage.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/rag/state.hpp>
 #include <espalier/rag/text.hpp>

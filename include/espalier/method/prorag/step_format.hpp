@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/protocol.hpp>
+#include <espalier/llm/protocol.hpp>
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/render.hpp>
 #include <espalier/rag/state.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <charconv>
 #include <memory>

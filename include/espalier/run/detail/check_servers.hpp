@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/prompt_trial.hpp>

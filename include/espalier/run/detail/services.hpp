@@ -5,7 +5,7 @@
 #include <espalier/backend/journal/store.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/fmt/ledger.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/sim/detail/knowledge.hpp>
 #include <espalier/sim/skills.hpp>
 

@@ -3,7 +3,7 @@
 #include <espalier/backend/detail/chat/tools.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,10 +4,10 @@
 #include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/grammar.hpp>
+#include <espalier/llm/grammar.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/prompt.hpp>
-#include <espalier/core/protocol.hpp>
+#include <espalier/llm/prompt.hpp>
+#include <espalier/llm/protocol.hpp>
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 
 #include <espalier/backend/chat/dialect.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <charconv>
 #include <cstddef>

@@ -2,8 +2,8 @@
 
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/prompt.hpp>
-#include <espalier/core/protocol.hpp>
+#include <espalier/llm/prompt.hpp>
+#include <espalier/llm/protocol.hpp>
 
 #include <cstdint>
 #include <map>

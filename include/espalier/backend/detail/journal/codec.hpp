@@ -2,8 +2,8 @@
 
 #include <espalier/backend/journal/store.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/passage.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/passage.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <bit>
 #include <cstddef>

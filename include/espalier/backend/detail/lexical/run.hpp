@@ -7,7 +7,7 @@
 #include <espalier/backend/lexical/analyzer.hpp>
 #include <espalier/core/atomic_file.hpp>
 #include <espalier/core/hash.hpp>
-#include <espalier/core/passage.hpp>
+#include <espalier/llm/passage.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/scheduler.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/method/airrag/detail/environment.hpp>
 #include <espalier/method/airrag/prompts.hpp>
 #include <espalier/method/detail/agreement.hpp>

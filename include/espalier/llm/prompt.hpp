@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/hash.hpp>
-#include <espalier/core/protocol.hpp>
+#include <espalier/llm/protocol.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -25,7 +25,7 @@ struct Sampling {
   bool token_logprobs = false;         ///< with `logprobs`: keep that of each token
   bool tools = false;                  ///< ask for the tags of the reply as calls of the chat API's tools
   std::string extra_body = {};         ///< a JSON object merged into the request body, "" = none
-  std::string grammar = {};            ///< GBNF that a reply must follow (core/grammar.hpp), "" = none
+  std::string grammar = {};            ///< GBNF that a reply must follow (llm/grammar.hpp), "" = none
 };
 
 /// Everything of a request except seed and sample index. Immutable, and shared by all samples of one prompt.

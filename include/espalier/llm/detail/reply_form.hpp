@@ -1,9 +1,9 @@
 #pragma once
 
-#include <espalier/core/detail/form.hpp>
-#include <espalier/core/detail/mark_form.hpp>
-#include <espalier/core/detail/number_form.hpp>
-#include <espalier/core/protocol.hpp>
+#include <espalier/llm/detail/form.hpp>
+#include <espalier/llm/detail/mark_form.hpp>
+#include <espalier/llm/detail/number_form.hpp>
+#include <espalier/llm/protocol.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/core/detail/form.hpp>
-#include <espalier/core/protocol.hpp>
+#include <espalier/llm/detail/form.hpp>
+#include <espalier/llm/protocol.hpp>
 
 #include <algorithm>
 #include <cmath>

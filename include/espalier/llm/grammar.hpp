@@ -1,9 +1,9 @@
 #pragma once
 
-#include <espalier/core/detail/form.hpp>
-#include <espalier/core/detail/reply_form.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/core/protocol.hpp>
+#include <espalier/llm/detail/form.hpp>
+#include <espalier/llm/detail/reply_form.hpp>
+#include <espalier/llm/protocol.hpp>
 
 #include <cstdint>
 #include <string>

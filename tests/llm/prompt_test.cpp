@@ -1,5 +1,5 @@
-#include <espalier/core/passage.hpp>
-#include <espalier/core/prompt.hpp>
+#include <espalier/llm/passage.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/unicode.hpp>
+#include <espalier/llm/unicode.hpp>
 
 #include <algorithm>
 #include <array>

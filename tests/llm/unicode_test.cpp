@@ -1,4 +1,4 @@
-#include <espalier/core/unicode.hpp>
+#include <espalier/llm/unicode.hpp>
 
 #include <doctest/doctest.h>
 

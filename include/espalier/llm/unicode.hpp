@@ -16,7 +16,7 @@ namespace espalier::detail {
 
 // --- The Unicode tables, unpacked at first use ----------------------------------------------------------------------
 
-#include <espalier/core/detail/unicode_data.inc>
+#include <espalier/llm/detail/unicode_data.inc>
 
 /// Reads one stream of unicode_data.inc. tools/make_unicode.py describes the format.
 class UnicodeStream {

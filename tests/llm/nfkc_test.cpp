@@ -1,4 +1,4 @@
-#include <espalier/core/nfkc.hpp>
+#include <espalier/llm/nfkc.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/core/detail/form.hpp>
+#include <espalier/llm/detail/form.hpp>
 
 #include <algorithm>
 #include <cstdint>
