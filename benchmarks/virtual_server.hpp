@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/llm/prompt.hpp>
 #include <espalier/core/seed.hpp>
 #include <espalier/core/service.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <chrono>
 #include <cmath>

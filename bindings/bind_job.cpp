@@ -1,5 +1,5 @@
-#include <espalier/llm/grammar.hpp>
 #include <espalier/core/nearest.hpp>
+#include <espalier/llm/grammar.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/run/settings_table.hpp>
 #include <espalier/run/world.hpp>

@@ -14,8 +14,8 @@
 #include <simdjson.h>
 #endif
 
+#include <filesystem>
 #include <string>
-#include <vector>
 
 namespace espalier::python {
 
@@ -45,7 +45,13 @@ void bind_shards(py::module_& m) {
       "merge_record",
       [](const std::string& shard, const std::string& folder, const std::string& journal) {
         const py::gil_scoped_release unlock;
-        run::detail::with_files([&] { run::detail::merge_record(shard, folder, journal); });
+        run::detail::with_files([&] {
+          const auto recorded = output::detail::read_flat_fields((std::filesystem::path(shard) / "run.json").string());
+          auto fields = run::detail::RunRecord::whole(recorded, journal);
+          if (recorded.front().first == "annotated") run::detail::mark_annotated(fields);
+          run::detail::note_outputs(fields, folder);
+          output::detail::write_flat_json(std::filesystem::path(folder) / "run.json", fields);
+        });
       },
       py::arg("shard"), py::arg("folder"), py::arg("journal"),
       "Writes the run.json of a run that was done in shards, beside its outputs.");
@@ -53,7 +59,11 @@ void bind_shards(py::module_& m) {
       "note_outputs",
       [](const std::string& folder, const std::string& next) {
         const py::gil_scoped_release unlock;
-        run::detail::with_files([&] { run::detail::renote_outputs(folder, next); });
+        run::detail::with_files([&] {
+          auto fields = output::detail::read_flat_fields((std::filesystem::path(folder) / "run.json").string());
+          run::detail::note_outputs(fields, next);
+          output::detail::write_flat_json(std::filesystem::path(next) / "run.json", fields);
+        });
       },
       py::arg("folder"), py::arg("next"),
       "Writes the run.json of a folder into `next`, with what is in `next` among its outputs.");

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <espalier/backend/rerank.hpp>
+#include <espalier/core/service.hpp>
 #include <espalier/llm/passage.hpp>
 #include <espalier/llm/prompt.hpp>
-#include <espalier/core/service.hpp>
 
 #include "errors.hpp"
 #include <fmt/format.h>

@@ -1,6 +1,7 @@
 #include <espalier/backend/dense.hpp>
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/seed.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include <doctest/doctest.h>
 

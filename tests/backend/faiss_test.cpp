@@ -2,6 +2,7 @@
 #include <espalier/backend/faiss.hpp>
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/seed.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include "temporary_folder.hpp"
 #include <doctest/doctest.h>

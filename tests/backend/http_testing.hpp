@@ -2,9 +2,9 @@
 
 #include <espalier/backend/http/options.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/passage.hpp>
-#include <espalier/core/prompt.hpp>
 #include <espalier/core/service.hpp>
+#include <espalier/llm/passage.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include "fault_server.hpp"
 

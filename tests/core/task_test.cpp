@@ -1,5 +1,5 @@
-#include <espalier/llm/scheduler.hpp>
 #include <espalier/core/task.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include <doctest/doctest.h>
 

@@ -357,8 +357,8 @@ TEST_CASE("FLARE looks at each token of a sentence, and leaves the least sure on
   using method::baselines::detail::look_ahead;
   Proposal<rag::Action> drawn(rag::Action(), 0);
   drawn.action.token_logprobs = {{"The", std::log(0.9)},     {" capital", std::log(0.85)}, {" is", std::log(0.95)},
-                          {" Lyon", std::log(0.3)},   {" now", std::log(0.5)},      {".", std::log(0.99)},
-                          {" Unsure", std::log(0.1)}, {" rest.", std::log(0.1)}};
+                                 {" Lyon", std::log(0.3)},   {" now", std::log(0.5)},      {".", std::log(0.99)},
+                                 {" Unsure", std::log(0.1)}, {" rest.", std::log(0.1)}};
   drawn.logprob = 0;
   drawn.tokens = 8;
   const auto ahead = look_ahead("The capital is Lyon now.", drawn, 0.4);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <espalier/llm/scheduler.hpp>
 #include <espalier/core/tree.hpp>
+#include <espalier/llm/scheduler.hpp>
 
 #include <cstdint>
 #include <cstdio>

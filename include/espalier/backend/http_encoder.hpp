@@ -6,8 +6,8 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>
-#include <espalier/llm/passage.hpp>
 #include <espalier/core/service.hpp>
+#include <espalier/llm/passage.hpp>
 
 #include <array>
 #include <chrono>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
-#include <espalier/llm/passage.hpp>
 #include <espalier/core/service.hpp>
+#include <espalier/llm/passage.hpp>
 
 #include <algorithm>
 #include <chrono>

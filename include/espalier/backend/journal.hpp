@@ -6,9 +6,9 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>
+#include <espalier/core/service.hpp>
 #include <espalier/llm/passage.hpp>
 #include <espalier/llm/prompt.hpp>
-#include <espalier/core/service.hpp>
 
 #include <chrono>
 #include <cstdint>

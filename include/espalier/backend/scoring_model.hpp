@@ -2,9 +2,9 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
+#include <espalier/core/service.hpp>
 #include <espalier/llm/passage.hpp>
 #include <espalier/llm/prompt.hpp>
-#include <espalier/core/service.hpp>
 
 #include <algorithm>
 #include <chrono>

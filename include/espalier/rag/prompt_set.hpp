@@ -2,8 +2,8 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/llm/prompt.hpp>
 #include <espalier/core/utf8.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/render.hpp>
 

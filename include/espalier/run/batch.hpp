@@ -4,8 +4,8 @@
 #include <espalier/backend/chat/reply.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/llm/prompt.hpp>
 #include <espalier/core/service.hpp>
+#include <espalier/llm/prompt.hpp>
 #include <espalier/output/json_line.hpp>
 
 #include <fmt/format.h>

@@ -137,24 +137,6 @@ inline void note_outputs(output::detail::FlatFields& fields, const std::filesyst
   }
 }
 
-/// Writes the run.json of a folder into `next`, with what is in `next` among its outputs. Throws InputError.
-inline void renote_outputs(const std::filesystem::path& folder, const std::filesystem::path& next) {
-  output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
-  note_outputs(fields, next);
-  output::detail::write_flat_json(next / "run.json", fields);
-}
-
-/// Writes the run.json of a run that was done in shards into the folder with its outputs. `shard`: the folder of one of
-/// them. `journal`: where the run's journal is, "" = in the folder. Throws InputError.
-inline void merge_record(const std::filesystem::path& shard, const std::filesystem::path& folder,
-                         const std::string& journal) {
-  const output::detail::FlatFields recorded = output::detail::read_flat_fields((shard / "run.json").string());
-  output::detail::FlatFields fields = RunRecord::whole(recorded, journal);
-  if (recorded.front().first == "annotated") mark_annotated(fields);
-  note_outputs(fields, folder);
-  output::detail::write_flat_json(folder / "run.json", fields);
-}
-
 /// The outputs of a run that are not as its run.json notes them, in its order. A file that nobody has written to since
 /// is not read again.
 inline std::vector<std::string> changed_outputs(const std::filesystem::path& folder,

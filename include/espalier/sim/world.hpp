@@ -1,8 +1,8 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
-#include <espalier/llm/passage.hpp>
 #include <espalier/core/seed.hpp>
+#include <espalier/llm/passage.hpp>
 #include <espalier/rag/question.hpp>
 #include <espalier/sim/detail/graph.hpp>
 #include <espalier/sim/detail/questions.hpp>

@@ -5,8 +5,8 @@
 #include <espalier/backend/journal/store.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/llm/scheduler.hpp>
 #include <espalier/fmt/ledger.hpp>
+#include <espalier/llm/scheduler.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/detail/retrievers.hpp>

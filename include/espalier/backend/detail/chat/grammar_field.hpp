@@ -4,8 +4,8 @@
 #include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/llm/grammar.hpp>
 #include <espalier/core/json_writer.hpp>
+#include <espalier/llm/grammar.hpp>
 #include <espalier/llm/prompt.hpp>
 #include <espalier/llm/protocol.hpp>
 
