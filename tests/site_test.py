@@ -51,7 +51,7 @@ def test_what_is_shown() -> None:
     assert "template <class Tree> auto at(const Tree& tree, NodeId parent) const" in policies
     assert "options_" not in policies, "private members stay private"
     concepts = plain("cpp/core.html")
-    assert "The concepts of search problems and policies. Wherever a result type is named, a Task of it is accepted too." in concepts
+    assert "Wherever a result type is named, a Task of it is accepted too." in concepts
     assert "concept LanguageModel = detail::BatchFunction<F, Prompt, Completion>;" in plain("cpp/llm.html")
     assert "outvoted the majority decided otherwise" in concepts
     assert "bool known = true false: no rollout could be read." in concepts
