@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 INCLUDE = Path(__file__).resolve().parent.parent / "include"
-CORE = ["core/concepts.hpp", "llm/scheduler.hpp"]
+CORE = ["core/concepts.hpp", "core/scheduler.hpp"]
 SEARCH = ["search/beam.hpp", "search/layered.hpp", "search/mcts.hpp"]
 USE = """
 #include <espalier/toy/uniform_tree.hpp>
@@ -21,7 +21,7 @@ int main() {
   espalier::toy::UniformTree env({.branching = 3, .depth = 4});
   espalier::Mcts search({.simulations = 32},
                         [](const auto&, const auto& s) { return espalier::toy::UniformTree::value(s); });
-  espalier::Scheduler scheduler;
+  espalier::PortScheduler scheduler;
   const auto tree = scheduler.run(search(env, env.root(), espalier::Seed(1)));
   std::printf("%zu\\n", tree.size());
 }
