@@ -1,7 +1,7 @@
 #pragma once
 
-/// Every part that needs the standard library alone: engines, policies, RAG, the five methods, the baselines, rewards,
-/// answers and training data. The simulated world, the toys and what needs a library are included one by one:
+/// Every part that needs the standard library alone: engines, policies, RAG, the five methods, rewards, answers and
+/// training data. The simulated world, the toys, the baselines and what needs a library are included one by one:
 /// <espalier/sim/model.hpp>, <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ... A method's face for
 /// runs is <espalier/method/decex/face.hpp> and so on.
 
@@ -10,12 +10,6 @@
 #include <espalier/llm/scheduler.hpp>
 #include <espalier/method/airrag/search.hpp>
 #include <espalier/method/airrag/state_scores.hpp>
-#include <espalier/method/baselines/ircot.hpp>
-#include <espalier/method/baselines/judge_then_retrieve.hpp>
-#include <espalier/method/baselines/search_o1.hpp>
-#include <espalier/method/baselines/search_r1.hpp>
-#include <espalier/method/baselines/self_ask.hpp>
-#include <espalier/method/baselines/standard_rag.hpp>
 #include <espalier/method/decex/search.hpp>
 #include <espalier/method/decouple/search.hpp>
 #include <espalier/method/decouple/value_rows.hpp>
@@ -28,7 +22,6 @@
 #include <espalier/method/reasonrag/search.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/dpo.hpp>
-#include <espalier/output/search_rewards.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>

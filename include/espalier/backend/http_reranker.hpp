@@ -7,7 +7,6 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>

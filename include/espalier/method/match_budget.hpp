@@ -54,8 +54,7 @@ namespace detail {
 /// Answers again under new seeds while the budget still allows an answer as expensive as the most expensive one so far.
 /// Each answer may spend what is left, and one that the budget cuts is the last. The majority answer is selected
 /// (self-consistency, Wang et al. 2023). All answers are in one tree, which ended as its first answer did.
-template <class = void>
-Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_t seed, Budget budget) {
+inline Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_t seed, Budget budget) {
   const double began = budget.now();
   rag::Tree all = co_await method->answer(root, seed);
   Ledger::Costs dearest = all.ledger.total();
@@ -85,8 +84,7 @@ Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_
 }  // namespace detail
 
 /// A method's answer to a question, or several answers if it must spend its whole budget.
-template <class = void>
-Task<rag::Tree> answer(Method& method, rag::State root, std::uint64_t seed) {
+inline Task<rag::Tree> answer(Method& method, rag::State root, std::uint64_t seed) {
   const auto budget = method.budget_to_match();
   return budget ? detail::answer_until_spent(&method, std::move(root), seed, *budget)
                 : method.answer(std::move(root), seed);

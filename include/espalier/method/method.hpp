@@ -90,7 +90,6 @@ class Method {
   virtual Task<rag::Tree> answer(rag::State root, std::uint64_t seed) = 0;
   /// Adds annotations that need a model, by name, in place of earlier ones of that name. Their costs also stand in the
   /// tree's annotation_costs. Throws std::invalid_argument for an unknown name.
-  template <class = void>
   Task<rag::Tree> annotate(rag::Tree tree, std::vector<std::string> with) {
     for (const std::string& name : with) {
       if (name == "embedding" && (!ports_ || !ports_->encoder))

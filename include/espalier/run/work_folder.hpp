@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <cstring>
 #include <ctime>
 #include <filesystem>

@@ -104,7 +104,6 @@ class AirRagFace final : public Method {
   }
 
   /// One budget holds for the search, for the methods that join it, and for the choice.
-  template <class = void>
   static Task<rag::Tree> search(AirRagFace* self, AirRag* engine, rag::State root, std::uint64_t seed) {
     const Budget& budget = self->options_.budget;
     const double began = budget.now();

@@ -20,8 +20,7 @@ namespace espalier::method {
 
 namespace baselines::detail {
 
-template <class = void>
-std::vector<Baseline> all() {
+inline std::vector<Baseline> all() {
   return {adaptive_rag(), auto_rag(),  cot(),       deeprag(),     direct(),    flare(),       generate_then_retrieve(),
           hiprag(),       ikea(),      ircot(),     iter_retgen(), iterative(), iterdrag(),    judge_then_retrieve(),
           ragent(),       search_o1(), search_r1(), self_ask(),    self_rag(),  standard_rag()};
@@ -62,7 +61,6 @@ class BaselineFace final : public Method {
  private:
   void build(rag::Environment loop) override { loop_.emplace(std::move(loop)); }
 
-  template <class = void>
   Task<rag::Tree> follow(rag::State root, std::uint64_t seed) {
     Path path(*loop_, std::move(root), seed, budget());
     co_await baseline_.run(&path, options_);

@@ -63,8 +63,7 @@ inline std::string first_sentence(std::string_view text) {
   return std::string(text);
 }
 
-template <class = void>
-Task<void> run_ircot(Path* path, BaselineOptions options) {
+inline Task<void> run_ircot(Path* path, BaselineOptions options) {
   constexpr std::size_t most = 15;  // paragraphs in a prompt
   co_await path->search(path->question());
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
@@ -79,8 +78,7 @@ Task<void> run_ircot(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(path->all_documents(most)));
 }
 
-template <class = void>
-Baseline ircot() {
+inline Baseline ircot() {
   return {.name = "ircot",
           .prompts = prompt_set(ircot_marks("ircot"), ircot_asks()),
           .run = run_ircot,
@@ -91,8 +89,7 @@ Baseline ircot() {
 // Adaptive-RAG (Jeong et al. 2024): a router sends simple questions to the model alone (A), others to one search (B),
 // and hard ones to IRCoT (C). The published router is a trained model. This one is a prompt.
 
-template <class = void>
-Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
+inline Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
   const std::optional<rag::Action> route = co_await path->ask("route", Path::Slots(), rag::SegmentKind::own_answer);
   if (!route) co_return;
   const char level = *rag::detail::read_choice(route->text);
@@ -106,8 +103,7 @@ Task<void> run_adaptive_rag(Path* path, BaselineOptions options) {
   }
 }
 
-template <class = void>
-Baseline adaptive_rag() {
+inline Baseline adaptive_rag() {
   Protocol marks = ircot_marks("adaptive-rag");
   marks.tags.push_back({"choice", "Class:", "\n"});
   Prompts prompts = ircot_asks();
@@ -169,8 +165,7 @@ inline LookAhead look_ahead(const std::string& sentence, const Proposal<rag::Act
   return {least, kept.empty() ? sentence : kept};
 }
 
-template <class = void>
-Task<void> run_flare(Path* path, BaselineOptions options) {
+inline Task<void> run_flare(Path* path, BaselineOptions options) {
   Passages documents;
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     std::optional<Proposal<rag::Action>> next = co_await path->draw("sentence", path->showing(documents));
@@ -188,8 +183,7 @@ Task<void> run_flare(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer", path->showing(documents));
 }
 
-template <class = void>
-Baseline flare() {
+inline Baseline flare() {
   return {.name = "flare",
           .prompts = prompt_set(ircot_marks("flare"), ircot_asks()),
           .run = run_flare,

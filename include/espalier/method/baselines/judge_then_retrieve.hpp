@@ -26,8 +26,7 @@ inline Prompts judge_asks() {
                words::question + "\n### Answer\n"}};
 }
 
-template <class = void>
-Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
+inline Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
   const std::optional<rag::Action> verdict = co_await path->ask("judge", Path::Slots(), rag::SegmentKind::thought);
   if (!verdict) co_return;
   if (!*rag::detail::read_verdict(verdict->text)) {
@@ -38,8 +37,7 @@ Task<void> run_judge_then_retrieve(Path* path, BaselineOptions) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-template <class = void>
-Baseline judge_then_retrieve() {
+inline Baseline judge_then_retrieve() {
   return {.name = "judge-then-retrieve",
           .prompts = prompt_set(
               {"judge-then-retrieve", {}, {{"verdict", "", ""}, {"answer", "Answer:", "\n"}}, words::document},
@@ -50,16 +48,14 @@ Baseline judge_then_retrieve() {
 
 // Generate-then-retrieve: a first answer from memory becomes part of the query. The second answer sees what was found.
 
-template <class = void>
-Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
+inline Task<void> run_generate_then_retrieve(Path* path, BaselineOptions) {
   const std::optional<rag::Action> first = co_await path->ask("direct", Path::Slots(), rag::SegmentKind::sub_answer);
   if (!first) co_return;
   co_await path->search(path->question() + " " + first->text);
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-template <class = void>
-Baseline generate_then_retrieve() {
+inline Baseline generate_then_retrieve() {
   Prompts prompts = judge_asks();
   prompts.erase(prompts.begin());
   return {
@@ -84,8 +80,7 @@ inline double probability_of_yes(bool yes, double logprob) {
   return yes ? p : 1 - p;
 }
 
-template <class = void>
-Task<void> run_self_rag(Path* path, BaselineOptions options) {
+inline Task<void> run_self_rag(Path* path, BaselineOptions options) {
   const std::optional<Proposal<rag::Action>> verdict =
       co_await path->draw("judge", Path::Slots(), rag::SegmentKind::thought);
   if (!verdict) co_return;
@@ -116,8 +111,7 @@ Task<void> run_self_rag(Path* path, BaselineOptions options) {
   else co_await path->ask("answer", path->showing(path->documents()));
 }
 
-template <class = void>
-Baseline self_rag() {
+inline Baseline self_rag() {
   Prompts prompts = judge_asks();
   prompts.insert(
       prompts.begin() + 1,

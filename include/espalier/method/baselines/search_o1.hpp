@@ -40,8 +40,7 @@ Task<void> run_reasoning_agent(Path* path, BaselineOptions options) {
 }
 
 /// A reasoning agent with the marks of its results, and with what it asks beside its steps.
-template <class = void>
-Baseline reasoning_agent(const std::string& name, std::vector<Protocol::Tag> tags, const Prompts& more) {
+inline Baseline reasoning_agent(const std::string& name, std::vector<Protocol::Tag> tags, const Prompts& more) {
   Prompts prompts{
       {{"step", {"question", "history"}, {"search", "answer"}},
        "Reason about the question step by step. Whenever a fact is missing, search for it: put one query inside "
@@ -65,8 +64,7 @@ Baseline reasoning_agent(const std::string& name, std::vector<Protocol::Tag> tag
           .sampling = {.temperature = 0.7, .top_p = 0.8, .top_k = 20}};
 }
 
-template <class = void>
-Baseline search_o1() {
+inline Baseline search_o1() {
   return reasoning_agent(
       "search-o1",
       {{"sub_answer", "**Final Information**", ""},
@@ -77,8 +75,7 @@ Baseline search_o1() {
         "Information**\n" +
             words::history + "\n### Query\n{query}\n" + words::documents + "\n### Information\n"}});
 }
-template <class = void>
-Baseline ragent() {
+inline Baseline ragent() {
   return reasoning_agent("ragent", {{"information", "<|begin_search_result|>", "<|end_search_result|>"}}, {});
 }
 

@@ -14,8 +14,7 @@ namespace espalier::method::baselines::detail {
 // Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read and answer. After the last turn comes
 // one more reply, whose search is not executed.
 
-template <class = void>
-Task<void> run_search_r1(Path* path, BaselineOptions options) {
+inline Task<void> run_search_r1(Path* path, BaselineOptions options) {
   std::string question = path->question();
   if (!question.ends_with('?')) question += '?';
   for (std::uint32_t turn = 0; turn < options.rounds; ++turn) {
@@ -40,8 +39,7 @@ Task<void> run_search_r1(Path* path, BaselineOptions options) {
 }
 
 /// Replies and documents have at most 500 tokens each.
-template <class = void>
-Baseline search_r1_agent(const std::string& name, const std::string& how, std::uint32_t turns) {
+inline Baseline search_r1_agent(const std::string& name, const std::string& how, std::uint32_t turns) {
   const std::string text = how +
                            "\nThink first, inside <think></think>. To search, put one query inside <search></search>; "
                            "what is found stands inside <information></information>. To answer, put the answer inside "
@@ -61,15 +59,13 @@ Baseline search_r1_agent(const std::string& name, const std::string& how, std::u
           .sampling = {.max_tokens = 500}};
 }
 
-template <class = void>
-Baseline search_r1() {
+inline Baseline search_r1() {
   return search_r1_agent("search-r1",
                          "Answer the question. Think whenever something new is known; if knowledge is missing, search "
                          "as often as you like.",
                          4);
 }
-template <class = void>
-Baseline ikea() {
+inline Baseline ikea() {
   return search_r1_agent(
       "ikea", "Answer the question. Use what you know yourself first; search only for what you do not know.", 3);
 }
@@ -77,8 +73,7 @@ Baseline ikea() {
 // HiPRAG (Wu et al. 2025): each step has reasoning, an optional search, and a conclusion. A step that searches takes
 // two replies.
 
-template <class = void>
-Task<void> run_hiprag(Path* path, BaselineOptions options) {
+inline Task<void> run_hiprag(Path* path, BaselineOptions options) {
   std::uint32_t steps = 0;
   for (bool searched = false; steps < options.rounds || searched;) {
     const std::optional<rag::Action> next = co_await path->ask("step");
@@ -90,8 +85,7 @@ Task<void> run_hiprag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-template <class = void>
-Baseline hiprag() {
+inline Baseline hiprag() {
   const Prompts prompts{
       {{"step", {"question", "history"}, {"search", "sub_answer", "answer"}},
        "Answer the question in steps. In each step say first, inside <reasoning></reasoning>, what it settles.\n"
@@ -129,8 +123,7 @@ inline std::string before_query(std::string thought) {
   return thought;
 }
 
-template <class = void>
-Task<void> run_auto_rag(Path* path, BaselineOptions options) {
+inline Task<void> run_auto_rag(Path* path, BaselineOptions options) {
   constexpr std::uint32_t written = 5;  // passages that the model writes itself
   for (std::uint32_t turn = 0; turn < options.rounds + written; ++turn) {
     const std::optional<Proposal<rag::Action>> next = co_await path->draw("step");
@@ -148,8 +141,7 @@ Task<void> run_auto_rag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-template <class = void>
-Baseline auto_rag() {
+inline Baseline auto_rag() {
   const Prompts prompts{
       {{"step", {"question", "history"}, {"search", "answer"}},
        "Answer the question with the help of a search engine. Say what is known and what is missing; then write one "

@@ -38,8 +38,7 @@ inline Prompts follow_up_asks() {
 }
 
 /// Asks, searches and concludes until there is an answer.
-template <class = void>
-Task<void> run_self_ask(Path* path, BaselineOptions options) {
+inline Task<void> run_self_ask(Path* path, BaselineOptions options) {
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     const std::optional<rag::Action> next = co_await path->ask("next");
     if (!next || next->kind == rag::SegmentKind::answer) co_return;
@@ -49,8 +48,7 @@ Task<void> run_self_ask(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-template <class = void>
-Baseline self_ask() {
+inline Baseline self_ask() {
   return {.name = "self-ask",
           .prompts = prompt_set({"self-ask", {}, follow_up_tags(), words::document, {"search"}}, follow_up_asks()),
           .run = run_self_ask,
@@ -62,14 +60,12 @@ Baseline self_ask() {
 // follow-up. For the published scaling with more examples, documents and runs, use `shots`, `documents` and
 // `--match-budget`.
 
-template <class = void>
-Task<void> run_iterdrag(Path* path, BaselineOptions options) {
+inline Task<void> run_iterdrag(Path* path, BaselineOptions options) {
   co_await path->search(path->question());
   co_await run_self_ask(path, options);
 }
 
-template <class = void>
-Baseline iterdrag() {
+inline Baseline iterdrag() {
   Baseline other = self_ask();
   other.name = "iterdrag";
   other.run = run_iterdrag;
@@ -79,8 +75,7 @@ Baseline iterdrag() {
 // DeepRAG (Guan et al. 2025): each follow-up question is answered from the model's knowledge, or by a search if the
 // model marks that it does not know. The published results need trained weights.
 
-template <class = void>
-Task<void> run_deeprag(Path* path, BaselineOptions options) {
+inline Task<void> run_deeprag(Path* path, BaselineOptions options) {
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     const std::optional<rag::Action> next = co_await path->ask("next");
     if (!next || next->kind == rag::SegmentKind::answer) co_return;
@@ -91,8 +86,7 @@ Task<void> run_deeprag(Path* path, BaselineOptions options) {
   co_await path->ask("forced_answer");
 }
 
-template <class = void>
-Baseline deeprag() {
+inline Baseline deeprag() {
   Prompts prompts = follow_up_asks();
   prompts.insert(
       prompts.begin() + 1,

@@ -13,13 +13,9 @@ namespace espalier::method::baselines::detail {
 
 // Direct answering, also called zero-shot or naive generation: one call that sees only the question.
 
-template <class = void>
-Task<void> run_direct(Path* path, BaselineOptions) {
-  co_await path->ask("answer");
-}
+inline Task<void> run_direct(Path* path, BaselineOptions) { co_await path->ask("answer"); }
 
-template <class = void>
-Baseline direct() {
+inline Baseline direct() {
   const std::string text =
       "Answer the question. Write nothing but the answer.\n" + words::brief + words::question + "\n### Answer\n";
   const Prompts prompts{{{"answer", {"question"}, {"answer"}}, text}};
@@ -28,8 +24,7 @@ Baseline direct() {
 
 // Chain of thought (Wei et al. 2022): one call that thinks before a marker and answers after it.
 
-template <class = void>
-Baseline cot() {
+inline Baseline cot() {
   const std::string text =
       "Think about the question step by step. Then write the answer on a line of its own, after So the answer is:\n" +
       words::brief + words::question + "\n### Thoughts and answer\n";
@@ -49,22 +44,17 @@ inline rag::PromptSet standard_rag_prompts() {
                     {{{"answer", {"documents", "question"}, {"answer"}}, text}});
 }
 
-template <class = void>
-Task<void> run_standard_rag(Path* path, BaselineOptions) {
+inline Task<void> run_standard_rag(Path* path, BaselineOptions) {
   co_await path->search(path->question());
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-template <class = void>
-Baseline standard_rag() {
-  return {"standard-rag", standard_rag_prompts(), run_standard_rag, {.documents = 3}};
-}
+inline Baseline standard_rag() { return {"standard-rag", standard_rag_prompts(), run_standard_rag, {.documents = 3}}; }
 
 // Iter-RetGen (Shao et al. 2023): rounds of search and answer. Each query is the question followed by the last round's
 // output. Each prompt shows only the newest documents. The last output is the answer.
 
-template <class = void>
-Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
+inline Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   std::string query = path->question();
   for (std::uint32_t round = 1; round < options.rounds; ++round) {
     co_await path->search(query);
@@ -77,16 +67,14 @@ Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   co_await path->ask("answer", path->showing(path->documents()));
 }
 
-template <class = void>
-Baseline iter_retgen() {
+inline Baseline iter_retgen() {
   return {"iter-retgen", standard_rag_prompts(), run_iter_retgen, {.rounds = 3, .documents = 3}};
 }
 
 // Iterative RAG, the baseline of DecoupleRAG's paper: one call splits the question, each part is searched and
 // answered, and one call combines the answers.
 
-template <class = void>
-Task<void> run_iterative(Path* path, BaselineOptions options) {
+inline Task<void> run_iterative(Path* path, BaselineOptions options) {
   const std::optional<rag::Action> parts = co_await path->ask("split");
   if (!parts) co_return;
   std::istringstream lines(rag::normalise(parts->text) == "none" ? path->question() : parts->text);
@@ -100,8 +88,7 @@ Task<void> run_iterative(Path* path, BaselineOptions options) {
   co_await path->ask("combine");
 }
 
-template <class = void>
-Baseline iterative() {
+inline Baseline iterative() {
   const Prompts prompts{
       {{"split", {"question"}, {"queries"}},
        "Split the question into the simpler questions that must be answered first, one a line, in order. If it is "

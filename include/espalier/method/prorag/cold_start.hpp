@@ -25,7 +25,6 @@ class ColdStart {
   explicit ColdStart(rag::Sampler sampler) : sampler_(std::move(sampler)) {}
 
   /// This object must outlive the task.
-  template <class = void>
   Task<void> operator()(rag::Tree* tree) {
     std::erase_if(tree->remarks, [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
     const rag::State& root = tree->state(tree->root());

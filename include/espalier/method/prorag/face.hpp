@@ -137,7 +137,6 @@ class ProRagFace final : public Method {
     process_ = std::make_unique<ProcessReward>(loop.sampler());
     cold_start_ = std::make_unique<ColdStart>(loop.sampler());
   }
-  template <class = void>
   static Task<rag::Tree> grown(ProRagFace* self, rag::State root, std::uint64_t seed) {
     std::vector<std::string> with;
     if (self->adds(Annotate::judge)) with.emplace_back("judge");

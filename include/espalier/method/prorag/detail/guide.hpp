@@ -66,7 +66,6 @@ class ProRagGuide {
               ProcessReward(loop.sampler())) {}
 
   /// Grows the tree of one question. This object must outlive the task.
-  template <class = void>
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
     const Seed seed(run_seed, root.question().id);
     rag::Tree tree;
