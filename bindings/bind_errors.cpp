@@ -1,5 +1,5 @@
 #include <espalier/backend/journal/store.hpp>
-#include <espalier/run/files.hpp>
+#include <espalier/run/work_folder.hpp>
 
 #include "errors.hpp"
 

@@ -4,7 +4,7 @@
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>
-#include <espalier/run/files.hpp>
+#include <espalier/run/work_folder.hpp>
 #include <espalier/run/run_record.hpp>
 #endif
 

@@ -1,5 +1,4 @@
 #include <espalier/rag/parse.hpp>
-#include <espalier/rag/read_reply.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 #include <espalier/output/flat_json.hpp>
-#include <espalier/run/files.hpp>
+#include <espalier/run/work_folder.hpp>
 
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>

@@ -1,4 +1,3 @@
-#include <espalier/run/files.hpp>
 #include <espalier/run/work_folder.hpp>
 
 #include "../backend/temporary_folder.hpp"

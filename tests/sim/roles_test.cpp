@@ -1,4 +1,4 @@
-#include <espalier/rag/read_reply.hpp>
+#include <espalier/rag/parse.hpp>
 
 #include "speaker.hpp"
 #include <doctest/doctest.h>

@@ -93,7 +93,6 @@ class DenseIndex {
   /// Queries must have dimension() finite values.
   [[nodiscard]] std::vector<std::vector<Hit>> search(std::span<const VectorQuery> queries) const {
     std::vector<std::vector<Hit>> results;
-    results.reserve(queries.size());
     for (std::size_t begin = 0; begin < queries.size(); begin += query_block)
       search_block(queries.subspan(begin, std::min(query_block, queries.size() - begin)), results);
     return results;

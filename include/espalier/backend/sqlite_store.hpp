@@ -52,7 +52,6 @@ class SqliteStore final : public Store {
   std::vector<std::string> put(const std::vector<Record>& records) override {
     std::vector<std::string> stored;
     if (records.empty()) return stored;
-    stored.reserve(records.size());
     const auto now = static_cast<std::uint64_t>(std::time(nullptr));
     together([&] {
       for (const Record& record : records) {

@@ -31,7 +31,6 @@ class AnyEncoder {
       : encode_([f = std::move(f)](std::span<const EncodeRequest> texts) mutable {
           auto answers = f(texts);
           std::vector<Outcome<Embedding>> embeddings;
-          embeddings.reserve(answers.size());
           for (auto& answer : answers) embeddings.emplace_back(std::move(answer));
           return embeddings;
         }) {}
@@ -88,7 +87,6 @@ class VectorRetriever {
     }
     const auto found = index_.search(searches);
     std::vector<Outcome<Passages>> results;
-    results.reserve(queries.size());
     std::size_t next = 0;
     for (const auto& embedding : embeddings) {
       if (embedding.ok()) results.emplace_back(passages_of(found[next++]));
@@ -110,7 +108,6 @@ class VectorRetriever {
  private:
   Passages passages_of(const std::vector<Hit>& hits) const {
     Passages passages;
-    passages.reserve(hits.size());
     for (const Hit& hit : hits) passages.push_back(passages_[hit.row].scored(hit.score));
     return passages;
   }

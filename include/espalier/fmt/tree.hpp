@@ -2,7 +2,6 @@
 
 #include <espalier/core/tree.hpp>
 #include <espalier/fmt/one_line.hpp>
-#include <espalier/fmt/value.hpp>
 #include <espalier/output/tree_record.hpp>
 #include <espalier/rag/state.hpp>
 
@@ -25,7 +24,7 @@ template <class Value>
 std::string node_text(std::string_view kind, const Node<Value>& node) {
   std::string text = fmt::format("{}, visits {}", kind, node.visits);
   const auto out = std::back_inserter(text);
-  if (node.visits > 0) fmt::format_to(out, ", value {}", value_text(node.mean()));
+  if (node.visits > 0) fmt::format_to(out, ", value {:.4g}", double(utility(node.mean())));
   fmt::format_to(out, ", prior {:.4g}, {}", node.prior, output::detail::name(node.status));
   if (node.reason != Reason::none) fmt::format_to(out, " ({})", output::detail::name(node.reason));
   return text;

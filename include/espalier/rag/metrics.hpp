@@ -133,15 +133,6 @@ struct Scores {
   double recall = 0;
   double acc = 0;  ///< the prediction contains a gold answer: subEM, cover-EM, CEM
 };
-/// Its parts for people.
-inline std::array<std::pair<const char*, double>, 5> parts(const Scores& scores) {
-  return {{{"em", scores.em},
-           {"f1", scores.f1},
-           {"precision", scores.precision},
-           {"recall", scores.recall},
-           {"acc", scores.acc}}};
-}
-
 namespace detail {
 
 /// F1, precision and recall between two normal forms.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/tree.hpp>
 #include <espalier/llm/passage.hpp>
@@ -53,13 +52,11 @@ class State {
   /// A search without gold answers, for use and evaluation.
   explicit State(Question question) : State(Example{std::move(question), {}, {}, {}, 0, {}}) {}
   /// A search whose rewards may use the gold answers.
-  explicit State(const Example& example)
-      : episode_(std::make_shared<const Episode>(Episode{example.question, example.gold, example.chain, {}})) {}
+  explicit State(const Example& example) : episode_(std::make_shared<const Episode>(Episode{example, {}})) {}
   /// The same start of a search, for which something was spent before. Budgets count it.
   [[nodiscard]] State after(Ledger::Spending spent) const {
     State other = *this;
-    other.episode_ =
-        std::make_shared<const Episode>(Episode{episode_->question, episode_->gold, episode_->chain, std::move(spent)});
+    other.episode_ = std::make_shared<const Episode>(Episode{*episode_, std::move(spent)});
     return other;
   }
 
@@ -105,10 +102,7 @@ class State {
   }
 
  private:
-  struct Episode {
-    Question question;
-    Gold gold;
-    std::vector<ChainStep> chain;
+  struct Episode : Example {
     Ledger::Spending spent_before;
   };
   std::shared_ptr<const Episode> episode_;

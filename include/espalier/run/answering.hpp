@@ -5,7 +5,7 @@
 #include <espalier/output/dataset.hpp>
 #include <espalier/run/detail/configure.hpp>
 #include <espalier/run/detail/services.hpp>
-#include <espalier/run/files.hpp>
+#include <espalier/run/work_folder.hpp>
 
 #include <condition_variable>
 #include <cstdint>

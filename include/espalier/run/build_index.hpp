@@ -4,7 +4,6 @@
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/run/files.hpp>
 #include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/work_folder.hpp>

@@ -6,8 +6,8 @@
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>
-#include <espalier/run/files.hpp>
 #include <espalier/run/settings.hpp>
+#include <espalier/run/work_folder.hpp>
 
 #include <fmt/format.h>
 

@@ -5,14 +5,12 @@
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/run/detail/annotate.hpp>
-#include <espalier/run/detail/check_servers.hpp>
 #include <espalier/run/detail/configure.hpp>
 #include <espalier/run/detail/constrain.hpp>
 #include <espalier/run/detail/harvest.hpp>
 #include <espalier/run/detail/services.hpp>
 #include <espalier/run/detail/stops.hpp>
-#include <espalier/run/files.hpp>
+#include <espalier/run/prompt_trial.hpp>
 #include <espalier/run/run_record.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/work_folder.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <espalier/core/atomic_file.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/run/files.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -16,11 +16,36 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 namespace espalier::run::detail {
+
+using espalier::detail::AtomicFile;
+
+/// What the file system refused, as an error that names the path.
+inline InputError input_error(const std::filesystem::filesystem_error& error) {
+  return InputError(error.path1().string(), 0, "", "cannot be used: " + error.code().message());
+}
+
+/// Does what uses std::filesystem, whose errors become InputError.
+template <class Work>
+auto with_files(Work&& work) {
+  try {
+    return work();
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw input_error(error);
+  }
+}
+
+/// Writes a file, whole or not at all. Throws InputError.
+inline void write_file(const std::filesystem::path& path, std::string_view text) {
+  AtomicFile file(path.string());
+  file.write(text);
+  file.commit();
+}
 
 /// A lock on the file `run.lock` of a folder. Only its holder works in the folder. The file's text names the holder.
 /// The system releases the lock when the process ends, however it ends. A file that is left then locks nothing.

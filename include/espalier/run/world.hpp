@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/run/files.hpp>
+#include <espalier/run/work_folder.hpp>
 #include <espalier/sim/world.hpp>
 
 #include <algorithm>

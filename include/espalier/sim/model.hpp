@@ -96,7 +96,6 @@ class Model {
 
   [[nodiscard]] std::vector<Completion> operator()(std::span<const Prompt> prompts) const {
     std::vector<Completion> replies;
-    replies.reserve(prompts.size());
     for (const Prompt& prompt : prompts) replies.push_back(reply(prompt));
     return replies;
   }

@@ -88,7 +88,6 @@ class MemoryStore final : public Store {
   }
   std::vector<std::string> put(const std::vector<Record>& records) override {
     std::vector<std::string> stored;
-    stored.reserve(records.size());
     for (const Record& record : records) stored.push_back(values_.try_emplace(record.key, record.value).first->second);
     return stored;
   }

@@ -9,8 +9,25 @@
 #include <limits>
 #include <string>
 
-/// Worked examples of the baselines. Several publications put examples before the question, in their own form.
-namespace espalier::method::baselines::detail {
+namespace espalier::method::baselines {
+
+namespace detail {
+
+using method::detail::prompt_set;
+using method::detail::Prompts;
+
+/// Shared pieces of the baselines' prompts.
+namespace words {
+
+inline const std::string brief = "Keep the answer short: a name, a noun, a brief phrase.\n";
+inline const std::string question = "\n### Question\n{question}\n";
+inline const std::string documents = "\n### Documents\n{documents}";
+inline const std::string history = "\n### So far\n{history}";
+inline const std::string document = "Doc {rank}(Title: {title}) {text}\n";
+
+}  // namespace words
+
+// --- Worked examples. Several publications put examples before the question, in their own form -----------------------
 
 /// Writes a demonstration in the form of a protocol.
 using Demonstrate = std::string (*)(const method::detail::Demonstration&);
@@ -39,9 +56,7 @@ inline method::detail::Examples examples(const Protocol& protocol, Demonstrate f
   return all;
 }
 
-}  // namespace espalier::method::baselines::detail
-
-namespace espalier::method::baselines {
+}  // namespace detail
 
 /// Options of a baseline. Each baseline uses some of them.
 struct BaselineOptions {
@@ -64,21 +79,3 @@ struct Baseline {
 };
 
 }  // namespace espalier::method::baselines
-
-namespace espalier::method::baselines::detail {
-
-using method::detail::prompt_set;
-using method::detail::Prompts;
-
-/// Shared pieces of the baselines' prompts.
-namespace words {
-
-inline const std::string brief = "Keep the answer short: a name, a noun, a brief phrase.\n";
-inline const std::string question = "\n### Question\n{question}\n";
-inline const std::string documents = "\n### Documents\n{documents}";
-inline const std::string history = "\n### So far\n{history}";
-inline const std::string document = "Doc {rank}(Title: {title}) {text}\n";
-
-}  // namespace words
-
-}  // namespace espalier::method::baselines::detail

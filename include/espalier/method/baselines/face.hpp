@@ -1,8 +1,6 @@
 #pragma once
 
 #include <espalier/method/baselines/ircot.hpp>
-#include <espalier/method/baselines/judge_then_retrieve.hpp>
-#include <espalier/method/baselines/search_o1.hpp>
 #include <espalier/method/baselines/search_r1.hpp>
 #include <espalier/method/baselines/self_ask.hpp>
 #include <espalier/method/baselines/standard_rag.hpp>

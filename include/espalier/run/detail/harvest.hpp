@@ -8,7 +8,7 @@
 #include <espalier/output/tree_json.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/detail/summary.hpp>
-#include <espalier/run/files.hpp>
+#include <espalier/run/work_folder.hpp>
 #include <espalier/run/settings.hpp>
 
 #include <fmt/format.h>

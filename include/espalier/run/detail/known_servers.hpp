@@ -7,7 +7,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>
-#include <espalier/run/files.hpp>
+#include <espalier/run/work_folder.hpp>
 #include <espalier/run/settings.hpp>
 
 #include <chrono>

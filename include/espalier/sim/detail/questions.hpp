@@ -169,7 +169,6 @@ inline std::vector<rag::Example> questions(const Graph& graph, std::size_t count
   QuestionWriter writer(graph, max_hops, seed);
   std::vector<rag::Example> examples;
   std::unordered_set<std::string> seen;
-  examples.reserve(count);
   for (std::size_t misses = 0; examples.size() < count;) {
     rag::Example example = writer.draw();
     if (example.chain.empty() || !seen.insert(example.question.text).second) {

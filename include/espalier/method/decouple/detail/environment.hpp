@@ -111,10 +111,6 @@ struct Dual {
   }
   friend Dual operator*(Dual v, double factor) { return {v.plan * factor, v.search * factor}; }
   friend double utility(const Dual& value) { return value.search; }
-  /// Its parts for people.
-  friend std::array<std::pair<const char*, double>, 2> parts(const Dual& value) {
-    return {{{"plan", value.plan}, {"search", value.search}}};
-  }
 };
 
 using DualTree = Tree<rag::State, rag::Action, Dual>;
