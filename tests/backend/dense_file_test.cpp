@@ -30,6 +30,10 @@ void write(const std::string& path, const Vectors& vectors, Metric metric = Metr
   for (std::size_t i = 0; i < vectors.rows(); ++i) writer.add(vectors.row(i));
   writer.commit();
 }
+/// (1, 2) for every text.
+std::vector<Embedding> encoder(std::span<const EncodeRequest> texts) {
+  return std::vector<Embedding>(texts.size(), Embedding{1, 2});
+}
 std::vector<VectorQuery> queries_of(const Vectors& vectors) {
   std::vector<VectorQuery> queries;
   for (std::size_t i = 0; i < vectors.rows(); ++i) queries.emplace_back(vectors.row(i), 12);
@@ -89,9 +93,6 @@ TEST_CASE("rows that cannot be compared are not written") {
 }
 
 TEST_CASE("an empty path is refused, and is not memory") {
-  const auto encoder = [](std::span<const EncodeRequest> texts) {
-    return std::vector<Embedding>(texts.size(), Embedding{1, 2});
-  };
   const char* refusal = "'': cannot be written: the path is empty";
   CHECK_THROWS_WITH_AS(DenseFile::write("", Passages{Passage("a", "", "x")}, encoder, Metric::l2), refusal, InputError);
   CHECK_THROWS_WITH_AS(DenseFile::Writer("", 2), refusal, InputError);
@@ -101,9 +102,6 @@ TEST_CASE("an empty path is refused, and is not memory") {
 
 TEST_CASE("without passages there is nothing to write, and no file") {
   const test::TemporaryFolder folder;
-  const auto encoder = [](std::span<const EncodeRequest> texts) {
-    return std::vector<Embedding>(texts.size(), Embedding{1, 2});
-  };
   CHECK_THROWS_WITH_AS(
       DenseFile::write(folder / "vectors", Passages(), encoder, Metric::inner_product, 2, [](std::size_t) {}),
       "there are no passages to encode", std::invalid_argument);
@@ -113,9 +111,6 @@ TEST_CASE("without passages there is nothing to write, and no file") {
 TEST_CASE("passages and vectors may both lie in files") {
   const test::TemporaryFolder folder;
   write(folder / "vectors", Vectors({1, 0, 0, 1}, 2));
-  const auto encoder = [](std::span<const EncodeRequest> texts) {
-    return std::vector<Embedding>(texts.size(), Embedding{0.5F, 2});
-  };
   {
     MappedCorpus::Writer writer(folder / "corpus");
     writer.add(Passage("a", "T", "x"), 1);

@@ -18,20 +18,20 @@ using namespace espalier::detail;
 using method::AirRagOptions;
 using method::detail::AirRagEnvironment;
 using rag::SegmentKind;
+using testing::holds;
+using testing::Prepared;
 using testing::Scripted;
 
 namespace {
 
-RetrieverPort documents(Scheduler& scheduler) {
-  return scheduler.retriever([](std::span<const Query> queries) {
-    std::vector<Passages> answers;
-    for (const Query& query : queries) {
-      answers.push_back(
-          {Passage("d-" + query.text, "T", "<answer>42</answer>", 1), Passage("every", "E", "found each time", 0.5)});
-      answers.back().push_back(answers.back().back());
-    }
-    return answers;
-  });
+std::vector<Passages> documents(std::span<const Query> queries) {
+  std::vector<Passages> answers;
+  for (const Query& query : queries) {
+    answers.push_back(
+        {Passage("d-" + query.text, "T", "<answer>42</answer>", 1), Passage("every", "E", "found each time", 0.5)});
+    answers.back().push_back(answers.back().back());
+  }
+  return answers;
 }
 
 /// One tree of a variant, chosen from, as a run makes it.
@@ -39,17 +39,12 @@ rag::Tree grow(method::detail::AirRagFace::Variant variant, std::map<std::string
                std::function<std::vector<Completion>(std::span<const Prompt>)> model, bool with_gold = false,
                std::function<std::vector<Embedding>(std::span<const EncodeRequest>)> encoder = nullptr) {
   method::detail::AirRagFace method(variant);
-  for (const auto& [name, value] : set) method.options().set(name, value);
-  method.check();
-  Scheduler scheduler;
-  method::Ports ports(scheduler.model(std::move(model), Scheduler::unlimited), documents(scheduler));
-  if (encoder) ports.encoder = scheduler.encoder(encoder);
-  method.prepare(ports, method.prompts());
+  testing::set(method, set);
   rag::Example example;
   example.question = {"q1", "Capital of the home of Ada?"};
   example.gold = {"Paris", "Zanzibar"};
-  return scheduler.run(with_gold ? method.grow(rag::State(example), 7)
-                                 : method.answer(rag::State(example.question), 7));
+  Prepared prepared(method, std::move(model), documents, encoder);
+  return with_gold ? prepared.grow(example) : prepared.answer(example);
 }
 constexpr auto full = method::detail::AirRagFace::Variant::full;
 constexpr auto lite = method::detail::AirRagFace::Variant::lite;
@@ -58,17 +53,11 @@ constexpr auto blender = method::detail::AirRagFace::Variant::blender;
 Scripted script() {
   Scripted model;
   model.on("say", "Where is Ada's home?\nWhat is the capital of that?").on("da", "Answer: Lyon");
-  model.on("ra", [](const Prompt& p) {
-    return std::string(p.slot("query")->find("Ada") != std::string_view::npos ? "In France." : "Paris.");
-  });
+  model.on("ra", [](const Prompt& p) { return std::string(holds(*p.slot("query"), "Ada") ? "In France." : "Paris."); });
   model.on("qt", [](const Prompt& p) {
-    return std::string(p.text().find("### Next query\nWhat is the capital of that?") != std::string::npos
-                           ? "Capital of France?"
-                           : "None");
+    return std::string(holds(p.text(), "### Next query\nWhat is the capital of that?") ? "Capital of France?" : "None");
   });
-  model.on("sa", [](const Prompt& p) {
-    return p.slot("history")->find("Paris") != std::string_view::npos ? "Answer: Paris" : "Answer: Rome";
-  });
+  model.on("sa", [](const Prompt& p) { return holds(*p.slot("history"), "Paris") ? "Answer: Paris" : "Answer: Rome"; });
   model.on("refine", "Answer: Paris, France").on("process_reward", "<score> 0.5 </score>");
   model.on("answer", "Nice").on("next", "So the final answer is: Lille");  // of the methods that Blender adds
   return model;
@@ -88,7 +77,7 @@ std::string story(const rag::State& state) {
 std::vector<Kind> legal(const AirRagOptions& options, const std::vector<std::pair<SegmentKind, std::string>>& steps) {
   Scheduler scheduler;
   const rag::Environment loop(rag::Sampler(scheduler.model(Scripted()), method::airrag_prompts(), {}),
-                              documents(scheduler), {});
+                              scheduler.retriever(documents), {});
   rag::State state(rag::Question{"q", "Q?"});
   for (const auto& [kind, text] : steps) state = state.with(rag::Segment(kind, rag::ModelText(text)));
   return AirRagEnvironment(loop, options).kinds(state);
@@ -133,12 +122,9 @@ TEST_CASE("one rollout, worked out by hand: analysis, the queue, transformation 
   const rag::Tree tree = grow(full, {}, script());
   // the root's two children, then the steps of the one rollout from the first: RA, QT, RA, QT, SA
   REQUIRE(tree.size() == 8);
-  CHECK(tree.action(1).kind == SegmentKind::queries);
-  CHECK(tree.action(2).kind == SegmentKind::own_answer);
+  CHECK(testing::kinds(tree, {1, 2}) == "queries own_answer");
   CHECK(tree.path(7) == std::vector<NodeId>{0, 1, 3, 4, 5, 6, 7});
-  CHECK(tree.action(3).kind == SegmentKind::sub_answer);
-  CHECK(tree.action(4).kind == SegmentKind::queries);
-  CHECK(tree.action(7).kind == SegmentKind::answer);
+  CHECK(testing::kinds(tree, {3, 4, 5, 6, 7}) == "sub_answer queries sub_answer queries answer");
   CHECK(tree[7].status == Status::terminal);
   CHECK(story(tree.state(7)) ==
         "queries Where is Ada's home?\nWhat is the capital of that? | query Where is Ada's home? | documents d-Where "
@@ -432,9 +418,7 @@ TEST_CASE("L_max holds before the first reply, where no prompt was measured") {
 
 TEST_CASE("L_max is passed by at most a fifth over generated questions") {
   const sim::World world({.passages = 60, .questions = 12, .seed = 3});
-  std::vector<Passage> passages;
-  for (std::size_t i = 0; i < world.size(); ++i) passages.push_back(world.passage(i));
-  const backend::Bm25 index(passages);
+  const backend::Bm25 index(testing::passages_of(world));
   for (const auto& [variant, l_max] : {std::pair(full, 1000U), {lite, 1000U}, {blender, 4000U}}) {
     method::detail::AirRagFace method(variant);
     method.options().set("l_max", std::to_string(l_max));
@@ -451,9 +435,7 @@ TEST_CASE("L_max is passed by at most a fifth over generated questions") {
 TEST_CASE("budgets hold inside a rollout, by hand: 10 tokens a call") {
   const auto steps = [](std::map<std::string, std::string> set) {
     const rag::Tree tree = grow(full, std::move(set), script());
-    std::string kinds;
-    for (const NodeId id : tree.path(selected(tree)))
-      if (id > 0) kinds += std::string(kinds.empty() ? "" : " ") + rag::name(tree.action(id).kind);
+    const std::string kinds = testing::kinds(tree, tree.path(selected(tree)));
     return std::tuple(tree.ledger.total().prompt_tokens, tree.ending == SearchFacts::Ending::budget, kinds);
   };
   using Steps = std::tuple<std::uint64_t, bool, std::string>;
@@ -499,14 +481,11 @@ TEST_CASE("documents scale to fill L_max (Fig. 3), by hand") {
   std::uint32_t asked = 0;
   method::detail::AirRagFace method(full);
   method.options().set("l_max", "16384");
-  Scheduler scheduler;
-  method::Ports ports(scheduler.model(script(), Scheduler::unlimited),
-                      scheduler.retriever([&](std::span<const Query> queries) {
-                        for (const Query& query : queries) asked = query.k;
-                        return std::vector<Passages>(queries.size());
-                      }));
-  method.prepare(ports, method.prompts());
-  scheduler.run(method.answer(rag::State(rag::Question{"q", "Q?"}), 7));
+  const auto retriever = [&](std::span<const Query> queries) {
+    for (const Query& query : queries) asked = query.k;
+    return testing::nothing_found(queries);
+  };
+  Prepared(method, script(), retriever).answer();
   CHECK(asked == 7);
 }
 
@@ -542,7 +521,7 @@ TEST_CASE("the summary that refines sees the contexts and histories of all candi
   });
   grow(full, {{"rollouts", "2"}, {"select", "refine"}}, model);
   CHECK(std::count(documents.begin(), documents.end(), '\n') == 3);
-  CHECK(documents.find("found each time") != std::string::npos);
+  CHECK(holds(documents, "found each time"));
   CHECK(history ==
         "Attempt 1\nQuery: Where is Ada's home?\nResponse: In France.\nQuery: Capital of France?\nResponse: "
         "Paris.\nAnswer: Paris\nAttempt 2\nAnswer from own knowledge: Lyon\nAnswer: Rome\n");
@@ -568,34 +547,27 @@ TEST_CASE("states are scored by the share of good completions through them, work
   std::string rows;
   method::append_state_scores({tree, "airrag", 7, "{}"}, 0.5, rows);
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 2);
-  CHECK(rows.find(R"("answer":"Paris","f1":1,"good":true)") != std::string::npos);
-  // each step of the good path has a score of its own
-  CHECK(
-      rows.find(
-          R"({"segments":[{"kind":"query","text":"Where is Ada's home?"},{"kind":"sub_answer","text":"In France."}],"score":1,"completions":1)") !=
-      std::string::npos);
-  CHECK(rows.find(R"({"segments":[{"kind":"queries","text":"Capital of France?"}],"score":1,"completions":1)") !=
-        std::string::npos);
-  CHECK(
-      rows.find(
-          R"("answer":"Rome","f1":0,"good":false,"steps":[{"segments":[{"kind":"own_answer","text":"Lyon"}],"score":0,"completions":1,"node":2})") !=
-      std::string::npos);
-  CHECK(rows.find("42") == std::string::npos);  // no documents
+  for (
+      const char* part :
+      {R"("answer":"Paris","f1":1,"good":true)",
+       // each step of the good path has a score of its own
+       R"({"segments":[{"kind":"query","text":"Where is Ada's home?"},{"kind":"sub_answer","text":"In France."}],"score":1,"completions":1)",
+       R"({"segments":[{"kind":"queries","text":"Capital of France?"}],"score":1,"completions":1)",
+       R"("answer":"Rome","f1":0,"good":false,"steps":[{"segments":[{"kind":"own_answer","text":"Lyon"}],"score":0,"completions":1,"node":2})"})
+    CHECK_MESSAGE(holds(rows, part), part);
+  CHECK_FALSE(holds(rows, "42"));  // no documents
 }
 
 TEST_CASE("presets and options say what they are") {
   method::detail::AirRagFace paper(full), code(full);
   paper.preset("paper");
   code.preset("code");
-  const auto says = [](method::detail::AirRagFace& method, const char* option) {
-    return method.options().json().find(option) != std::string::npos;
-  };
   for (const char* option : {R"("w":1.4142135623730951)", R"("simulation":"straight")",
                              R"("terminal_reward":"jaccard")", R"("da_terminal":false)"})
-    CHECK(says(paper, option));
+    CHECK(holds(paper.options().json(), option));
   for (const char* option :
        {R"("w":2)", R"("simulation":"descent")", R"("terminal_reward":"self_consistency")", R"("da_terminal":true)"})
-    CHECK(says(code, option));
+    CHECK(holds(code.options().json(), option));
   CHECK_THROWS_AS(paper.preset("best"), std::invalid_argument);
   CHECK_THROWS_AS(grow(full, {{"n_sa", "0"}}, script()), std::invalid_argument);
   CHECK_THROWS_AS(grow(full, {{"max_depth", "1"}}, script()), std::invalid_argument);
@@ -605,38 +577,33 @@ TEST_CASE("a recorded tree takes scores of a reward model and the agreement of e
   rag::Tree tree = grow(full, {{"rollouts", "2"}}, script());
   tree.annotations.erase("process_reward");
   method::detail::AirRagFace method(full);
-  Scheduler scheduler;
-  method::Ports ports(scheduler.model(script(), Scheduler::unlimited), documents(scheduler));
-  ports.encoder = scheduler.encoder(
-      [](std::span<const EncodeRequest> texts) { return std::vector<Embedding>(texts.size(), Embedding{1, 0}); });
-  method.prepare(ports, method.prompts());
-  const rag::Tree annotated = scheduler.run(method.annotate(tree, {"prm", "embedding"}));
+  const auto encoder = [](std::span<const EncodeRequest> texts) {
+    return std::vector<Embedding>(texts.size(), Embedding{1, 0});
+  };
+  Prepared prepared(method, script(), documents, encoder);
+  const rag::Tree annotated = prepared.annotate(tree, {"prm", "embedding"});
   for (const NodeId id : method::detail::candidates_of(annotated)) {
     CHECK(annotated.annotation("process_reward", id) == 0.5);
     CHECK(annotated.annotation("embedding", id) == 1);
   }
   CHECK(std::isnan(annotated.annotation("process_reward", 1)));
 
-  method::detail::AirRagFace silent(full);
-  silent.prepare(
-      method::Ports(scheduler.model(script().on("process_reward", "none"), Scheduler::unlimited), documents(scheduler)),
-      silent.prompts());
-  const rag::Tree unread = scheduler.run(silent.annotate(annotated, {"prm"}));
+  Prepared silent(method, script().on("process_reward", "none"), documents);
+  const rag::Tree unread = silent.annotate(annotated, {"prm"});
   for (const NodeId id : method::detail::candidates_of(unread))
     CHECK(std::isnan(unread.annotation("process_reward", id)));  // no score of another model's stays
-  CHECK_THROWS_WITH_AS(scheduler.run(method.annotate(tree, {"judge"})),
-                       "option 'with' is judge, allowed: prm, embedding", std::invalid_argument);
+  CHECK_THROWS_WITH_AS(silent.annotate(tree, {"judge"}), "option 'with' is judge, allowed: prm, embedding",
+                       std::invalid_argument);
 }
 
 TEST_CASE(
     "on a small world AirRAG answers more than standard RAG, and that more than memory; its trees score their states") {
   const sim::World world({.passages = 300, .questions = 30, .seed = 3});
-  std::vector<Passage> corpus;
-  for (std::size_t i = 0; i < world.size(); ++i) corpus.push_back(world.passage(i));
+  const backend::Bm25 index(testing::passages_of(world));
   const auto trees = [&](const std::string& name, bool grows) {
     const auto method = method::make_method(name);
     if (grows) method->options().set("rollouts", "6");
-    return testing::trees_of(*method, world.examples(), sim::Model(world.examples()), backend::Bm25(corpus), grows, 5);
+    return testing::trees_of(*method, world.examples(), sim::Model(world.examples()), index, grows, 5);
   };
   const auto right = [&](const std::string& name) {
     const auto grown = trees(name, false);

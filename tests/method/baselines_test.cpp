@@ -18,6 +18,7 @@ namespace baselines_test {
 using namespace espalier;
 using namespace espalier::detail;
 using testing::Habit;
+using testing::Prepared;
 using testing::Scripted;
 using testing::Stubborn;
 
@@ -37,12 +38,10 @@ template <class Model>
 rag::Tree follow(const std::string& name, Model model, const std::map<std::string, std::string>& set = {},
                  const std::string& question = "Capital of France?") {
   const auto method = method::make_method(name);
-  for (const auto& [option, value] : set) method->options().set(option, value);
-  method->check();
-  Scheduler scheduler;
-  const method::Ports ports(scheduler.model(std::move(model), Scheduler::unlimited), scheduler.retriever(hostile));
-  method->prepare(ports, method->prompts());
-  return scheduler.run(method->answer(rag::State(rag::Question{"q1", question}), 7));
+  testing::set(*method, set);
+  rag::Example example = testing::capital();
+  example.question.text = question;
+  return Prepared(*method, std::move(model), hostile).answer(example);
 }
 
 /// The deepest state as text: a word a segment.
@@ -184,32 +183,29 @@ TEST_CASE("prompts show what the protocol says, and nothing else") {
     follow(name, model);
     return *model.shown;
   };
-  const auto holds = [](const Prompt& prompt, std::string_view text) {
-    return prompt.text().find(text) != std::string::npos;
-  };
-
+  using testing::shows;
   auto prompts = shown("iter-retgen", {"Lyon", "Nice", "Paris"});
-  CHECK(holds(prompts[2], "About Capital of France? Nice"));
-  CHECK_FALSE(holds(prompts[2], "About Capital of France? Lyon"));  // the newest documents alone
+  CHECK(shows(prompts[2], "About Capital of France? Nice"));
+  CHECK_FALSE(shows(prompts[2], "About Capital of France? Lyon"));  // the newest documents alone
 
   prompts = shown("ircot", {"One.", "Two.", "So the answer is: Paris"});
-  CHECK(holds(prompts[2], "About Capital of France?"));
-  CHECK(holds(prompts[2], "About One."));
-  CHECK(holds(prompts[2], "About Two."));
+  CHECK(shows(prompts[2], "About Capital of France?"));
+  CHECK(shows(prompts[2], "About One."));
+  CHECK(shows(prompts[2], "About Two."));
 
   prompts = shown("search-o1",
                   {"<|begin_search_query|>a<|end_search_query|>", "**Final Information** It is so.", "\\boxed{Paris}"});
-  CHECK(holds(prompts[1], "About a"));
-  CHECK_FALSE(holds(prompts[2], "About a"));  // condensed
-  CHECK(holds(prompts[2], "<|begin_search_result|> It is so. <|end_search_result|>"));
+  CHECK(shows(prompts[1], "About a"));
+  CHECK_FALSE(shows(prompts[2], "About a"));  // condensed
+  CHECK(shows(prompts[2], "<|begin_search_result|> It is so. <|end_search_result|>"));
 
   prompts = shown("search-r1", {"<search>a</search>", "<answer>Paris</answer>"});
-  CHECK(holds(prompts[1], "<information>\nDoc 1(Title: About a)"));
-  CHECK_FALSE(holds(prompts[1], "<answer>42</answer>"));  // a document's tags are neutralised
+  CHECK(shows(prompts[1], "<information>\nDoc 1(Title: About a)"));
+  CHECK_FALSE(shows(prompts[1], "<answer>42</answer>"));  // a document's tags are neutralised
 
   Dialogue asked{{"<answer>Paris</answer>"}};
   follow("search-r1", asked, {}, "Capital of France");
-  CHECK(holds(asked.shown->front(), "Capital of France?"));
+  CHECK(shows(asked.shown->front(), "Capital of France?"));
 }
 
 TEST_CASE("rounds are counted: then the answer is forced, or none is given") {
@@ -223,8 +219,7 @@ TEST_CASE("rounds are counted: then the answer is forced, or none is given") {
 
   Dialogue limit{
       {"<|begin_search_query|>a<|end_search_query|>", "<|begin_search_query|>b<|end_search_query|>", "\\boxed{Paris}"}};
-  CHECK(story(follow("ragent", limit, {{"rounds", "1"}})).find("query b | notice No searches are left.") !=
-        std::string::npos);
+  CHECK(testing::holds(story(follow("ragent", limit, {{"rounds", "1"}})), "query b | notice No searches are left."));
 
   Dialogue pseudo{{"Query: a", "Query: b", "It is written.", "Final Answer: Paris"}};
   CHECK(story(follow("auto-rag", pseudo, {{"rounds", "1"}})) ==
@@ -283,16 +278,12 @@ TEST_CASE("blank lines between the parts of a question are no rounds") {
 TEST_CASE("Search-R1 and IKEA show at most 500 tokens of documents, at 4 bytes each") {
   const auto shown = [](const std::string& name, const std::map<std::string, std::string>& set) {
     const auto method = method::make_method(name);
-    for (const auto& [option, value] : set) method->options().set(option, value);
+    testing::set(*method, set);
     Dialogue model{{"<search>a</search>", "<answer>Paris</answer>"}};
-    Scheduler scheduler;
-    const method::Ports ports(scheduler.model(model, Scheduler::unlimited),
-                              scheduler.retriever([](std::span<const Query> queries) {
-                                Passages long_ones(2, Passage("d", "T", "x" + std::string(1799, 'y') + "\u00e9", 1));
-                                return std::vector<Passages>(queries.size(), long_ones);
-                              }));
-    method->prepare(ports, method->prompts());
-    const rag::Tree tree = scheduler.run(method->answer(rag::State(rag::Question{"q1", "?"}), 7));
+    const rag::Tree tree = Prepared(*method, model, [](std::span<const Query> queries) {
+                             Passages long_ones(2, Passage("d", "T", "x" + std::string(1799, 'y') + "\u00e9", 1));
+                             return std::vector<Passages>(queries.size(), long_ones);
+                           }).answer();
     CHECK(model.shown->front().sampling().max_tokens == 500);
     Passages documents = *tree.state(1).transcript().last()->documents();
     return rag::render_documents(documents, *method->prompts().protocol()).text;
@@ -434,15 +425,13 @@ TEST_CASE("retrievers that find nothing, or the same twice, break no baseline") 
     for (const auto& baseline : method::baselines::detail::all()) {
       CAPTURE(baseline.name);
       const auto method = method::make_method(baseline.name);
-      Scheduler scheduler;
       const sim::World world({.passages = 50, .questions = 5, .seed = 3});
-      const method::Ports ports(scheduler.model(sim::Model(world.examples()), Scheduler::unlimited),
-                                scheduler.retriever([&](std::span<const Query> queries) {
-                                  Passages twice(2, Passage("d", "T", "text", 1));
-                                  return std::vector<Passages>(queries.size(), nothing ? Passages() : twice);
-                                }));
-      method->prepare(ports, method->prompts());
-      const rag::Tree tree = scheduler.run(method->answer(rag::State(world.examples().front().question), 7));
+      const auto retriever = [&](std::span<const Query> queries) {
+        Passages twice(2, Passage("d", "T", "text", 1));
+        return std::vector<Passages>(queries.size(), nothing ? Passages() : twice);
+      };
+      const rag::Tree tree =
+          Prepared(*method, sim::Model(world.examples()), retriever).answer(world.examples().front());
       CHECK(tree[0].status == Status::expanded);
       CHECK(tree.ledger.total().completions > 0);
     }
@@ -462,7 +451,7 @@ std::size_t right(const std::string& name, const sim::World& world, Retriever re
                            .judge = 1};
   const auto method = method::make_method(name);
   method->options().set("temperature", "0");
-  for (const auto& [option, value] : set) method->options().set(option, value);
+  testing::set(*method, set);
   const auto trees =
       testing::trees_of(*method, world.examples(), sim::Model(world.examples(), skills), std::move(retriever), false);
   std::size_t count = 0;
@@ -509,9 +498,7 @@ TEST_CASE("with perfect skills those that search step by step answer every quest
 
 TEST_CASE("with their own rounds and BM25, those that search step by step answer most questions") {
   const sim::World world({.passages = 400, .questions = 40, .seed = 11});
-  std::vector<Passage> passages;
-  for (std::size_t i = 0; i < world.size(); ++i) passages.push_back(world.passage(i));
-  const backend::Bm25 index(passages);
+  const backend::Bm25 index(testing::passages_of(world));
   for (const std::string& name : agents) {
     CAPTURE(name);
     const bool short_of_rounds_or_documents = name == "auto-rag" || name == "ikea" || name == "ircot";

@@ -6,6 +6,7 @@
 #include <espalier/sim/world.hpp>
 
 #include "../core/shuffled_service.hpp"
+#include "scripted.hpp"
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,17 +32,15 @@ class Answers {
   /// The trees, of which the model is asked in an order that `shuffle` draws, 0 = at once.
   [[nodiscard]] std::vector<rag::Tree> trees(std::uint64_t shuffle = 0) const {
     const auto method = method::make_method(method_);
-    for (const auto& [name, value] : options_) method->options().set(name, value);
+    testing::set(*method, options_);
     method->check();
-    std::vector<Passage> passages;
-    for (std::size_t i = 0; i < world_.size(); ++i) passages.push_back(world_.passage(i));
     Scheduler scheduler;
     const auto one = [this](const Prompt& prompt) {
       return Outcome<Completion>(model_(std::span<const Prompt>(&prompt, 1)).front());
     };
     const ModelPort model = shuffle > 0 ? scheduler.model(testing::shuffled<Prompt, Completion>(one, shuffle), 3)
                                         : scheduler.model(model_, Scheduler::unlimited);
-    const method::Ports ports(model, scheduler.retriever(backend::Bm25(std::move(passages))));
+    const method::Ports ports(model, scheduler.retriever(backend::Bm25(testing::passages_of(world_))));
     method->prepare(ports, method->prompts());
     std::vector<Task<rag::Tree>> searches;
     for (const auto& example : world_.examples()) searches.push_back(method->answer(rag::State(example.question), 7));

@@ -150,8 +150,7 @@ TEST_CASE("stop_pairs values the sub-questions that lose, so a pair can prefer t
     const auto stop_pairs = [](const rag::Tree& tree) {
       std::string rows;
       output::append_dpo_rows({tree, "decex", 7, "{}"}, method::decex_prompts(), {}, rows);
-      return rows.find("\"decision\":\"termination\",\"chosen_kind\":\"answer\",\"rejected_kind\":\"sub_question\"") !=
-             std::string::npos;
+      return holds(rows, R"("decision":"termination","chosen_kind":"answer","rejected_kind":"sub_question")");
     };
     const rag::Tree cheap = grow_decex({}, model), full = grow_decex({.stop_pairs = true}, model);
     CHECK_FALSE(stop_pairs(cheap));
@@ -304,13 +303,12 @@ TEST_CASE(
     output::append_dpo_rows({tree, "decex", 7, "{}"}, method::decex_prompts(), {}, out);
     return out;
   };
-  CHECK(rows(closed).find("don't know") == std::string::npos);
-  CHECK(rows(closed).find("\"chosen_kind\":\"query\",\"rejected_kind\":\"own_answer\"") !=
-        std::string::npos);  // over Lyon
+  CHECK_FALSE(holds(rows(closed), "don't know"));
+  CHECK(holds(rows(closed), R"("chosen_kind":"query","rejected_kind":"own_answer")"));  // over Lyon
 
   const rag::Tree letter = grow_decex({.refusals = ""}, model);
   CHECK(letter[3].status == Status::expanded);
-  CHECK(rows(letter).find("From memory, the answer is I don't know.") != std::string::npos);
+  CHECK(holds(rows(letter), "From memory, the answer is I don't know."));
 }
 
 TEST_CASE("the preset of the paper keeps the closed refusals") {
@@ -328,12 +326,9 @@ TEST_CASE("the preset of the paper keeps the closed refusals") {
 TEST_CASE("the policy loop of `answer` searches T_max times, then it must answer") {
   Scripted model;
   model.on("rollout", "<search>more</search>").on("forced_answer", "<answer>Paris</answer>");
-  const auto nothing = [](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); };
   method::detail::DecExRagFace face;
   face.options().set("T_max", "2");
-  rag::Example example;
-  example.question = {"q1", "Capital?"};
-  const rag::Tree tree = trees_of(face, {example}, model, nothing, false).front();
+  const rag::Tree tree = Prepared(face, model, nothing_found).answer();
   CHECK(tree.ledger.total().retrievals == 2);
   CHECK(tree.action(static_cast<NodeId>(tree.size() - 1)).forced);
 }

@@ -15,6 +15,7 @@ using namespace espalier;
 using namespace espalier::detail;
 using method::detail::Dual;
 using rag::SegmentKind;
+using testing::holds;
 using testing::Scripted;
 
 namespace {
@@ -22,29 +23,22 @@ namespace {
 rag::Tree run_it(std::map<std::string, std::string> set, Scripted model, bool labels, bool greedy = false,
                  std::function<std::vector<Embedding>(std::span<const EncodeRequest>)> values = nullptr) {
   method::detail::DecoupleRagFace method(greedy);
-  for (const auto& [name, value] : set) method.options().set(name, value);
-  method.check();
-  Scheduler scheduler;
-  method::Ports ports(scheduler.model(std::move(model), Scheduler::unlimited),
-                      scheduler.retriever([](std::span<const Query> queries) {
-                        std::vector<Passages> answers;
-                        for (const Query& query : queries)
-                          answers.push_back({Passage("d", "T", "Paris, " + query.text + " Finish(42)", 1)});
-                        return answers;
-                      }));
-  if (values) ports.values = scheduler.encoder(values);
-  method.prepare(ports, method.prompts());
-  rag::Example example;
-  example.question = {"q1", "Capital of France?"};
-  example.gold = {"Paris"};
-  return scheduler.run(labels ? method.grow(rag::State(example), 7) : method.answer(rag::State(example.question), 7));
+  testing::set(method, set);
+  const auto retriever = [](std::span<const Query> queries) {
+    std::vector<Passages> answers;
+    for (const Query& query : queries)
+      answers.push_back({Passage("d", "T", "Paris, " + query.text + " Finish(42)", 1)});
+    return answers;
+  };
+  testing::Prepared prepared(method, std::move(model), retriever, {}, values);
+  return labels ? prepared.grow() : prepared.answer();
 }
 
 /// Sample 0 searches, sample 1 answers wrong; after a search comes the right answer.
 Scripted labelled() {
   Scripted model;
   model.on("step", [](const Prompt& p) {
-    if (p.slot("history")->find("Paris") != std::string_view::npos) return "Found. Finish(Paris)";
+    if (holds(*p.slot("history"), "Paris")) return "Found. Finish(Paris)";
     return p.sample() == 0 ? "Look. Search(capital (France))" : "I guess. Finish(Lyon)";
   });
   model.on("judge", "Good. <score> 0.5, 0.25 </score>").on("judge_answer", [](const Prompt& p) {
@@ -80,11 +74,8 @@ TEST_CASE("the two values average apart and steer by the search value, worked ou
 TEST_CASE("labelling, worked out by hand: judged steps, +1 and -1 for answers, means on the way up") {
   const rag::Tree tree = run_it({{"children", "2"}, {"simulations", "20"}}, labelled(), true);
   // the search (judged), the wrong answer, and below the search the right answer; then everything is solved
-  REQUIRE(tree.size() == 4);
-  CHECK(tree.action(1).text == "capital (France)");
+  CHECK(testing::texts(tree) == "capital (France) | Lyon | Paris");
   CHECK(tree.action(1).thought == "Look.");
-  CHECK(tree.action(2).text == "Lyon");
-  CHECK(tree.action(3).text == "Paris");
   CHECK(tree[3].mean() == 1);
   CHECK(tree.annotation("plan", 3) == 1);
   CHECK(tree[2].mean() == -1);
@@ -301,10 +292,7 @@ TEST_CASE("a list of queries in a step is a list, fused by reciprocal ranks") {
     }
     return answers;
   };
-  rag::Example example;
-  example.question = {"q1", "Capital of France?"};
-  example.gold = {"Paris"};
-  const rag::Tree tree = testing::trees_of(method, {example}, model, retriever, true).front();
+  const rag::Tree tree = testing::Prepared(method, model, retriever).grow();
   CHECK(asked == List{"x", "y"});
   CHECK(tree.ledger.total().retrievals == 2);
   const Passages* found = tree.state(1).transcript().last()->documents();
@@ -322,18 +310,14 @@ TEST_CASE("rows hold one right path and wrong ones, with values where they are r
   method::append_value_rows({tree, "decouple", 7, "{}"}, method::decouple_prompts(), {}, false, policy);
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 2);
   CHECK(std::count(policy.begin(), policy.end(), '\n') == 1);
-  CHECK(
-      rows.find(
-          R"x({"role":"assistant","content":"Look.\nSearch(capital (France))","q_value_thought":0.75,"value_at":5})x") !=
-      std::string::npos);
-  CHECK(rows.find(R"("q_value_search":0.625)") != std::string::npos);
-  CHECK(
-      rows.find(
-          R"x({"role":"assistant","content":"Found.\nFinish(Paris)","q_value_thought":1,"value_at":6}],"ext":{"golden_answer":["Paris"]},"correct":true,"policy_loss":true)x") !=
-      std::string::npos);
-  CHECK(rows.find(R"("correct":false,"policy_loss":false)") != std::string::npos);
-  CHECK(policy.find("q_value") == std::string::npos);
-  CHECK(policy.find("Lyon") == std::string::npos);
+  for (
+      const char* part :
+      {R"x({"role":"assistant","content":"Look.\nSearch(capital (France))","q_value_thought":0.75,"value_at":5})x",
+       R"("q_value_search":0.625)",
+       R"x({"role":"assistant","content":"Found.\nFinish(Paris)","q_value_thought":1,"value_at":6}],"ext":{"golden_answer":["Paris"]},"correct":true,"policy_loss":true)x",
+       R"("correct":false,"policy_loss":false)"})
+    CHECK_MESSAGE(holds(rows, part), part);
+  for (const char* part : {"q_value", "Lyon"}) CHECK_FALSE(holds(policy, part));
 
   const auto ends = [&](method::ValueRowOptions options) { return method::detail::labelled_paths(tree, options); };
   CHECK(ends({}) == std::vector<NodeId>{3, 2});
@@ -385,10 +369,9 @@ TEST_CASE("in `code` a yes/no question gives no row in any file, however it was 
     const auto paris = [](std::span<const Query> queries) {
       return std::vector<Passages>(queries.size(), {Passage("d", "T", "Paris", 1)});
     };
-    rag::Example example;
-    example.question = {"q", question};
-    example.gold = {"Paris"};
-    const rag::Tree tree = testing::trees_of(method, {example}, labelled(), paris, true).front();
+    rag::Example example = testing::capital();
+    example.question.text = question;
+    const rag::Tree tree = testing::Prepared(method, labelled(), paris).grow(example);
     std::map<std::string, bool> written;
     for (const method::Product& product : method.products()) {
       std::string text;
@@ -405,12 +388,11 @@ TEST_CASE("in `code` a yes/no question gives no row in any file, however it was 
 
 TEST_CASE("a judge that knows more gives better answers, and better ones than no judge") {
   const sim::World world({.passages = 500, .questions = 100, .seed = 3});
-  std::vector<Passage> corpus;
-  for (std::size_t i = 0; i < world.size(); ++i) corpus.push_back(world.passage(i));
+  const backend::Bm25 index(testing::passages_of(world));
   const auto right = [&](double judge, bool greedy) {
     method::detail::DecoupleRagFace method(greedy);
     const sim::Model model(world.examples(), {.judge = judge});
-    const auto trees = testing::trees_of(method, world.examples(), model, backend::Bm25(corpus), false, 5);
+    const auto trees = testing::trees_of(method, world.examples(), model, index, false, 5);
     int count = 0;
     for (std::size_t i = 0; i < trees.size(); ++i)
       if (const auto best = output::best_answer(trees[i]))
@@ -435,11 +417,11 @@ TEST_CASE("presets differ as the docs say") {
       const char* part :
       {R"("simulations":20,"children":3,"w":1.4,"divide_again":false,"inner_scale":1,"judge_all":false,"stop_correct":0,"terminal":"match")",
        R"("oversample":1)", R"("skip_yes_no":false)"})
-    CHECK(paper.options().json().find(part) != std::string::npos);
+    CHECK(holds(paper.options().json(), part));
   for (const char* part : {R"("simulations":40,"children":5)",
                            R"("divide_again":true,"inner_scale":0.5,"judge_all":true,"stop_correct":50)",
                            R"("oversample":13,"diversity":"charset")", R"("skip_yes_no":true)"})
-    CHECK(code.options().json().find(part) != std::string::npos);
+    CHECK(holds(code.options().json(), part));
   CHECK_THROWS_AS(paper.preset("x"), std::invalid_argument);
   CHECK_THROWS_AS(run_it({{"B1", "0"}}, planner(), false), std::invalid_argument);
   CHECK_THROWS_AS(run_it({{"inner_scale", "0"}}, planner(), false), std::invalid_argument);

@@ -4,6 +4,7 @@
 #include <espalier/sim/world.hpp>
 
 #include "../core/shuffled_service.hpp"
+#include "scripted.hpp"
 #include <doctest/doctest.h>
 
 namespace determinism_test {
@@ -16,11 +17,9 @@ namespace {
 template <class MakeModel>
 std::string grown(const sim::World& world, std::uint64_t seed, std::size_t in_flight, MakeModel make_model,
                   const method::DecExRagOptions& options) {
-  std::vector<Passage> corpus;
-  for (std::size_t i = 0; i < world.size(); ++i) corpus.push_back(world.passage(i));
   Scheduler scheduler;
   const ModelPort model = scheduler.model(make_model(), in_flight);
-  const RetrieverPort retriever = scheduler.retriever(backend::Bm25(std::move(corpus)), in_flight);
+  const RetrieverPort retriever = scheduler.retriever(backend::Bm25(testing::passages_of(world)), in_flight);
   const rag::Environment loop(rag::Sampler(model, method::decex_prompts(), {.sampling = {.temperature = 0.7}}),
                               retriever, {});
   method::DecExRag search(options, loop, rag::F1());

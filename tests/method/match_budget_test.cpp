@@ -17,18 +17,12 @@ using namespace espalier;
 namespace {
 
 /// Answers A, B, B, A, B, B ... in the order of the calls, each for 12 tokens.
-rag::Tree answered(std::vector<std::pair<std::string, std::string>> options) {
+rag::Tree answered(const std::map<std::string, std::string>& options) {
   const auto method = method::make_method("direct");
-  for (const auto& [name, value] : options) method->options().set(name, value);
-  method->check();
+  testing::set(*method, options);
   testing::Scripted model;
   model.on("answer", [calls = 0](const Prompt&) mutable { return std::string(calls++ % 3 == 0 ? "A" : "B"); });
-  Scheduler scheduler;
-  const method::Ports ports(
-      scheduler.model(std::move(model), Scheduler::unlimited),
-      scheduler.retriever([](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); }));
-  method->prepare(ports, method->prompts());
-  return scheduler.run(method::answer(*method, rag::State(rag::Question{"q", "Which?"}), 1));
+  return testing::Prepared(*method, std::move(model), testing::nothing_found).answer();
 }
 
 }  // namespace
@@ -68,14 +62,8 @@ TEST_CASE("an answer may spend what the answers before it have left, and one tha
           })
       .on("forced_answer", "<answer>Rome</answer>");
   const auto method = method::make_method("hiprag");
-  for (const auto& [name, value] : {std::pair("max_calls", "30"), {"match_budget", "true"}, {"rounds", "17"}})
-    method->options().set(name, value);
-  Scheduler scheduler;
-  const method::Ports ports(
-      scheduler.model(std::move(model), Scheduler::unlimited),
-      scheduler.retriever([](std::span<const Query> queries) { return std::vector<Passages>(queries.size()); }));
-  method->prepare(ports, method->prompts());
-  const rag::Tree tree = scheduler.run(method::answer(*method, rag::State(rag::Question{"q", "Which?"}), 1));
+  testing::set(*method, {{"max_calls", "30"}, {"match_budget", "true"}, {"rounds", "17"}});
+  const rag::Tree tree = testing::Prepared(*method, std::move(model), testing::nothing_found).answer();
   CHECK(tree.ledger.total().completions == 30);
   CHECK(output::best_answer(tree)->text == "Paris");
   CHECK(tree.ending == SearchFacts::Ending::done);  // its first answer was not cut
@@ -100,18 +88,12 @@ TEST_CASE("a budget counts what was spent before a search") {
 TEST_CASE("AirRAG spends its budget on more rollouts of one tree") {
   const auto calls = [](bool match, const char* most) {
     const sim::World world({.passages = 60, .questions = 1, .seed = 3});
-    std::vector<Passage> passages;
-    for (std::size_t i = 0; i < 60; ++i) passages.push_back(world.passage(i));
-    backend::Bm25 index(passages);
     const auto method = method::make_method("airrag");
-    method->options().set("max_calls", most);
-    method->options().set("match_budget", match ? "true" : "false");
-    Scheduler scheduler;
-    const method::Ports ports(scheduler.model(sim::Model(world.examples()), Scheduler::unlimited),
-                              scheduler.retriever(index));
-    method->prepare(ports, method->prompts());
+    testing::set(*method, {{"max_calls", most}, {"match_budget", match ? "true" : "false"}});
+    const backend::Bm25 index(testing::passages_of(world));
+    testing::Prepared prepared(*method, sim::Model(world.examples()), index);
     CHECK_FALSE(method->budget_to_match());
-    const rag::Tree tree = scheduler.run(method::answer(*method, rag::State(world.examples().front().question), 1));
+    const rag::Tree tree = prepared.answer(world.examples().front());
     CHECK(output::best_answer(tree));
     CHECK(tree.ending == SearchFacts::Ending::done);
     return std::pair(tree.ledger.total().completions, tree.steps);

@@ -14,15 +14,19 @@ using namespace espalier;
 using namespace espalier::detail;
 using doctest::Approx;
 using method::ProRagOptions;
+using testing::capital;
+using testing::holds;
+using testing::nothing_found;
+using testing::Prepared;
 using testing::Scripted;
+using testing::set;
 
 namespace {
 
 std::string next_step(const Prompt& prompt) {
   const std::string_view history = *prompt.slot("history");
-  if (history.find("<subanswer>") != std::string_view::npos) return "<step> Done. </step> <answer> Paris </answer>";
-  if (history.find("<retrieval>") != std::string_view::npos)
-    return "<step> Read. </step> <subanswer> It is Paris. </subanswer>";
+  if (holds(history, "<subanswer>")) return "<step> Done. </step> <answer> Paris </answer>";
+  if (holds(history, "<retrieval>")) return "<step> Read. </step> <subanswer> It is Paris. </subanswer>";
   return prompt.sample() % 2 ? "<step> I know. </step> <answer> Lyon </answer>"
                              : "<step> Look. </step> <subquery> capital of France </subquery>";
 }
@@ -33,7 +37,7 @@ Scripted script() {
       .on("forced_answer", "<step> Guess. </step> <answer> Rome </answer>");
   model.on("judge", "The first looks it up. <preference> 1 over 2 </preference>");
   model.on("process_reward", [](const Prompt& p) {
-    return p.slot("step")->find("I know") == std::string_view::npos ? "<score> 0.5 </score>" : "<score> -1 </score>";
+    return holds(*p.slot("step"), "I know") ? "<score> -1 </score>" : "<score> 0.5 </score>";
   });
   return model;
 }
@@ -59,14 +63,11 @@ class Bench {
   }
   rag::Tree search(const ProRagOptions& options, rag::AnyReward outcome = rag::AnyReward(rag::ExactMatch())) {
     method::ProRag search(options, loop_, outcome);
-    rag::Example example;
-    example.question = {"q1", "Capital of France?"};
-    example.gold = {"Paris"};
-    return run(search(rag::State(example), 7));
+    return run(search(rag::State(capital()), 7));
   }
   rag::Tree answer(const method::detail::ProGuideOptions& guide, const ProRagOptions& options = {}) {
     method::detail::ProRagGuide policy(guide, options, loop_);
-    return run(policy(rag::State(rag::Question{"q1", "Capital of France?"}), 7));
+    return run(policy(rag::State(capital().question), 7));
   }
   rag::Tree judged(const method::detail::ProJudgeOptions& options, rag::Tree tree) {
     method::detail::ProRagJudge judge(options, sampler());
@@ -97,24 +98,13 @@ ProRagOptions four() {
   return options;
 }
 
-void set(method::Method& method, const std::map<std::string, std::string>& options) {
-  for (const auto& [name, value] : options) method.options().set(name, value);
-}
-std::vector<Passages> nothing_found(std::span<const Query> queries) { return std::vector<Passages>(queries.size()); }
-
-/// A method of the registry's kind over a model.
+/// The tree of the registry's kind of method over a model.
 template <class Model>
-rag::Tree run_method(method::Method& method, Model model, bool growing) {
-  Scheduler scheduler;
-  const method::Ports ports(scheduler.model(std::move(model), Scheduler::unlimited),
-                            scheduler.retriever([](std::span<const Query> queries) {
-                              return std::vector<Passages>(queries.size(), Passages{Passage("d", "F", "t", 1)});
-                            }));
-  method.prepare(ports, method.prompts());
-  rag::Example example;
-  example.question = {"q1", "Capital of France?"};
-  example.gold = {"Paris"};
-  return scheduler.run(growing ? method.grow(rag::State(example), 7) : method.answer(rag::State(example.question), 7));
+rag::Tree grown(method::Method& method, Model model) {
+  const auto retriever = [](std::span<const Query> queries) {
+    return std::vector<Passages>(queries.size(), Passages{Passage("d", "F", "t", 1)});
+  };
+  return Prepared(method, std::move(model), retriever).grow();
 }
 
 }  // namespace
@@ -124,11 +114,7 @@ TEST_CASE("four simulations of ProRAG by Eq. 2 and 3, worked out by hand") {
   // Priors 1/2 each. 0: the query; its rollout takes two steps more: 0.99^2. 1: PUCT is 0.9801 + 2.5/2 * 1/2 = 1.605
   // for the query and 1.25 for Lyon, so the conclusion grows; one step more: 0.99. 2: 1.569 against 1.768: Lyon, 0.
   // 3: 1.702 against 1.083: the answer below the conclusion, 1.
-  REQUIRE(tree.size() == 5);
-  CHECK(tree.action(1).text == "capital of France");
-  CHECK(tree.action(2).text == "Lyon");
-  CHECK(tree.action(3).text == "It is Paris.");
-  CHECK(tree.action(4).text == "Paris");
+  REQUIRE(testing::texts(tree) == "capital of France | Lyon | It is Paris. | Paris");
   CHECK(tree[4].total == 1);
   CHECK(tree[3].total == Approx(1.98));      // 0.99 + 0.99
   CHECK(tree[1].total == Approx(2.9403));    // 3 * 0.99^2
@@ -237,10 +223,10 @@ TEST_CASE("tags inside documents do nothing") {
   bool seen = false;
   model.on("rollout", [&seen](const Prompt& p) {
     const std::string_view history = *p.slot("history");
-    if (history.find("42") != std::string_view::npos) {
+    if (holds(history, "42")) {
       seen = true;
-      CHECK(history.find("<answer>42") == std::string_view::npos);
-      CHECK(history.find("&lt;answer>42&lt;/answer>") != std::string_view::npos);
+      CHECK_FALSE(holds(history, "<answer>42"));
+      CHECK(holds(history, "&lt;answer>42&lt;/answer>"));
     }
     return next_step(p);
   });
@@ -260,9 +246,8 @@ TEST_CASE("a judge compares visited siblings once a parent, sees no outcome, and
   Bench bench(model);
   const rag::Tree tree = bench.judged({}, bench.search(four()));
   REQUIRE(prompts.size() == 1);  // the root alone has two visited children
-  CHECK(prompts[0].find("Candidate 1:\n<step> Look. </step>\n<subquery> capital of France </subquery>\n") !=
-        std::string::npos);
-  CHECK(prompts[0].find("visits") == std::string::npos);
+  CHECK(holds(prompts[0], "Candidate 1:\n<step> Look. </step>\n<subquery> capital of France </subquery>\n"));
+  CHECK_FALSE(holds(prompts[0], "visits"));
   CHECK(tree.annotation("preferred_over", 1) == 2);
   CHECK(std::isnan(tree.annotation("preferred_over", 2)));
   CHECK(tree.annotation("judged", 0) == 1);
@@ -271,7 +256,7 @@ TEST_CASE("a judge compares visited siblings once a parent, sees no outcome, and
   CHECK(tree.ledger.by_purpose().at("judge").completions == 1);
 
   const rag::Tree again = bench.judged({.sees_stats = true}, tree);
-  CHECK(prompts[1].find("(mean value 0.98, visits 3)") != std::string::npos);
+  CHECK(holds(prompts[1], "(mean value 0.98, visits 3)"));
   CHECK(again.remarks.size() == 1);  // a new verdict takes the place of the old one
 }
 
@@ -282,9 +267,9 @@ TEST_CASE("a judge compares every two siblings in a call of their own, and each 
     return "<step> Look. </step> <subquery> query " + std::to_string(p.sample()) + " </subquery>";
   });
   model.on("judge", [&](const Prompt& p) {
-    asked += p.text().find("Candidate 3") == std::string::npos;
-    return p.slot("candidates")->find("query 0") == std::string_view::npos ? "<preference> none </preference>"
-                                                                           : "<preference> 1 over 2 </preference>";
+    asked += !holds(p.text(), "Candidate 3");
+    return holds(*p.slot("candidates"), "query 0") ? "<preference> 1 over 2 </preference>"
+                                                   : "<preference> none </preference>";
   });
   ProRagOptions options = four();
   options.samples = 3;
@@ -304,14 +289,14 @@ TEST_CASE("siblings are compared further down where a child has visits enough, m
   Scripted model = script();
   int asked = 0;
   model.on("step", [](const Prompt& p) {
-    if (p.slot("history")->find("<retrieval>") != std::string_view::npos)
+    if (holds(*p.slot("history"), "<retrieval>"))
       return p.sample() == 2 ? std::string("<subanswer> no thought </subanswer>")
                              : "<step> Read. </step> <subanswer> " + std::to_string(p.sample()) + " </subanswer>";
     return next_step(p);
   });
   model.on("judge", [&](const Prompt& p) {
     ++asked;
-    CHECK(p.slot("candidates")->find("no thought") == std::string_view::npos);
+    CHECK_FALSE(holds(*p.slot("candidates"), "no thought"));
     return "<preference> none </preference>";
   });
   ProRagOptions options = four();
@@ -340,8 +325,7 @@ TEST_CASE("what is no preference between two candidates shown is no verdict") {
     const rag::Tree tree = bench.judged({}, bench.search(four()));
     CHECK(tree.annotations.empty());
     CHECK(tree.remarks.empty());
-    const bool read =
-        std::string_view(text).find("3 over 1") != std::string_view::npos;  // well written, but nobody is third
+    const bool read = holds(text, "3 over 1");  // well written, but nobody is third
     CHECK(tree.ledger.by_purpose().at("judge").completions == (read ? 1 : 3));
   }
 }
@@ -371,9 +355,9 @@ TEST_CASE("a process reward sees the history before a step with its documents, a
   bench.scored(bench.search(four()));
   REQUIRE(seen.size() == 4);
   CHECK(seen[0] == "(nothing yet)\n|<step> Look. </step>\n<subquery> capital of France </subquery>");
-  CHECK(seen[2].find("<retrieval>\nDoc 1(Title: France)") != std::string::npos);
+  CHECK(holds(seen[2], "<retrieval>\nDoc 1(Title: France)"));
   CHECK(seen[2].ends_with("|<step> Read. </step>\n<subanswer> It is Paris. </subanswer>"));
-  CHECK(seen[3].find("<subanswer> It is Paris. </subanswer>\n|<step> Done.") != std::string::npos);
+  CHECK(holds(seen[3], "<subanswer> It is Paris. </subanswer>\n|<step> Done."));
 }
 
 TEST_CASE("inference follows the policy, the best of n paths, or a beam by process rewards") {
@@ -411,29 +395,27 @@ TEST_CASE("the presets of ProRAG differ as its page says, and ask for log-probab
     return method.options().json();
   };
   const std::string paper = options("paper"), code = options("code");
-  const auto differ = [&](const std::string& of_paper, const std::string& of_code) {
+  for (const auto& [of_paper, of_code] : {std::pair(R"("prior":"sum_logprob")", R"("prior":"uniform")"),
+                                          {R"("reward":"em")", R"("reward":"f1")"},
+                                          {R"("profile":"hotpot")", R"("profile":"prorag")"},
+                                          {R"("discount":"from_end")", R"("discount":"per_edge")"},
+                                          {R"("puct_visits":"children")", R"("puct_visits":"parent")"},
+                                          {R"("compare":"pairs")", R"("compare":"all")"},
+                                          {R"("mark_weight":2,)", R"("mark_weight":0,)"},
+                                          {R"("simulate":"first")", R"("simulate":"random")"},
+                                          {R"("answer_depth":10)", R"("answer_depth":13)"},
+                                          {R"("judge_sees_stats":false)", R"("judge_sees_stats":true)"},
+                                          {R"("rewards":"paper")", R"("rewards":"code")"},
+                                          {R"("rft_threshold":0,)", R"("rft_threshold":-1e-09,)"},
+                                          {R"("normalise":"step")", R"("normalise":"token")"}}) {
     CAPTURE(of_paper);
-    CHECK(paper.find(of_paper) != std::string::npos);
-    CHECK(code.find(of_code) != std::string::npos);
-  };
-  differ(R"("prior":"sum_logprob")", R"("prior":"uniform")");
-  differ(R"("reward":"em")", R"("reward":"f1")");
-  differ(R"("profile":"hotpot")", R"("profile":"prorag")");
-  differ(R"("discount":"from_end")", R"("discount":"per_edge")");
-  differ(R"("puct_visits":"children")", R"("puct_visits":"parent")");
-  differ(R"("compare":"pairs")", R"("compare":"all")");
-  differ(R"("mark_weight":2,)", R"("mark_weight":0,)");
-  differ(R"("simulate":"first")", R"("simulate":"random")");
-  differ(R"("answer_depth":10)", R"("answer_depth":13)");
-  differ(R"("judge_sees_stats":false)", R"("judge_sees_stats":true)");
-  differ(R"("rewards":"paper")", R"("rewards":"code")");
-  differ(R"("rft_threshold":0,)", R"("rft_threshold":-1e-09,)");
-  differ(R"("normalise":"step")", R"("normalise":"token")");
-  differ(R"("simulations":200,"samples":5,"c":2.5,)", R"("simulations":200,"samples":5,"c":2.5,)");
-  differ(R"("gamma":0.99)", R"("gamma":0.99)");
-  differ(R"("solve":false)", R"("solve":false)");
-  CHECK(code.find(R"("sampling.rollout.temperature":0)") != std::string::npos);
-  CHECK(paper.find("sampling.rollout.temperature") == std::string::npos);
+    CHECK(holds(paper, of_paper));
+    CHECK(holds(code, of_code));
+  }
+  for (const char* both : {R"("simulations":200,"samples":5,"c":2.5,)", R"("gamma":0.99)", R"("solve":false)"})
+    CHECK((holds(paper, both) && holds(code, both)));
+  CHECK(holds(code, R"("sampling.rollout.temperature":0)"));
+  CHECK_FALSE(holds(paper, "sampling.rollout.temperature"));
   method::detail::ProRagFace method;
   CHECK_THROWS_WITH_AS(method.preset("codex"), "option 'preset' is codex, allowed: paper, code", std::invalid_argument);
 
@@ -442,13 +424,10 @@ TEST_CASE("the presets of ProRAG differ as its page says, and ask for log-probab
     small.options().set("simulations", "6");
     small.options().set("prior", prior);
     std::map<std::string, bool> asked;
-    run_method(
-        small,
-        [&, model = script()](std::span<const Prompt> prompts) mutable {
-          for (const Prompt& p : prompts) asked[p.purpose()] = p.sampling().logprobs;
-          return model(prompts);
-        },
-        true);
+    grown(small, [&, model = script()](std::span<const Prompt> prompts) mutable {
+      for (const Prompt& p : prompts) asked[p.purpose()] = p.sampling().logprobs;
+      return model(prompts);
+    });
     CHECK(asked.at("step") == (std::string(prior) == "sum_logprob"));
     CHECK_FALSE(asked.at("rollout"));
     CHECK_FALSE(asked.at("judge"));
@@ -474,7 +453,7 @@ TEST_CASE("agreement needs several ends of a node, and no gold") {
 TEST_CASE("a group holds independent trajectories with their outcomes") {
   method::detail::ProRagFace method;
   set(method, {{"grow", "group"}, {"group", "4"}, {"annotate", "prm"}});
-  const rag::Tree tree = run_method(method, script(), true);
+  const rag::Tree tree = grown(method, script());
   REQUIRE(tree.children(0).size() == 4);  // query, Lyon, query, Lyon
   CHECK(tree.size() == 9);                // 3 + 1 + 3 + 1 steps
   CHECK(tree.rollouts.size() == 4);
@@ -491,10 +470,10 @@ TEST_CASE("a group holds the policy's own first replies: what cannot be read is 
   model.on("step", [](const Prompt& p) { return p.sample() == 3 ? "I give up." : next_step(p); });
   std::string scored;
   model.on("process_reward", [&](const Prompt& p) {
-    if (p.slot("step")->find("give up") != std::string_view::npos) scored = *p.slot("step");
+    if (holds(*p.slot("step"), "give up")) scored = *p.slot("step");
     return "<score> 0.5 </score>";
   });
-  const rag::Tree tree = run_method(method, model, true);
+  const rag::Tree tree = grown(method, model);
   const std::vector<NodeId> firsts = tree.children(0);
   REQUIRE(firsts.size() == 4);
   CHECK(tree[firsts[3]].reason == Reason::malformed);
@@ -515,10 +494,7 @@ std::pair<rag::Tree, std::string> cold_start(const std::string& told, const std:
                    {"Where does #1 end?", "the sea", "Seine", "d2", passage}};
   method::detail::ProRagFace method;
   set(method, {{"grow", "none"}, {"annotate", "cold_start"}, {"mark_weight", "2"}});
-  Scheduler scheduler;
-  const method::Ports ports(scheduler.model(Scripted().on("cold_start", told), 64), scheduler.retriever(nothing_found));
-  method.prepare(ports, method.prompts());
-  rag::Tree tree = scheduler.run(method.grow(rag::State(example), 7));
+  rag::Tree tree = Prepared(method, Scripted().on("cold_start", told), nothing_found).grow(example);
   std::string rows;
   for (const method::Product& product : method.products())
     if (product.file == "cold_start.jsonl") product.rows({tree, "prorag", 7, "{}"}, rows);
@@ -540,14 +516,13 @@ TEST_CASE("a gold chain of two steps is told in five thoughts, or left out; hist
   CHECK(tree.size() == 1);
   CHECK(tree.ledger.total().completions == 1);
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 5);
-  CHECK(rows.find(R"("id":"q1#gold0")") != std::string::npos);
-  const std::string history =
-      R"(<step> River? </step>\n<subquery> Which river is in Paris? </subquery>\n<retrieval>\nDoc 1(Title: Paris) Paris lies on the Seine.\n</retrieval>\n<step> I read. </step>\n<subanswer> The Seine. </subanswer>\n<step> Its end?)";
-  CHECK(rows.find(history) != std::string::npos);
-  CHECK(
-      rows.find(
-          R"("completion":"<step> Done. </step>\n<answer> the sea </answer>","weights":[[0,6,2],[6,13,1],[13,20,2],)") !=
-      std::string::npos);  // the data set's own answer
+  for (
+      const char* part :
+      {R"("id":"q1#gold0")",
+       R"(<step> River? </step>\n<subquery> Which river is in Paris? </subquery>\n<retrieval>\nDoc 1(Title: Paris) Paris lies on the Seine.\n</retrieval>\n<step> I read. </step>\n<subanswer> The Seine. </subanswer>\n<step> Its end?)",
+       // the data set's own answer
+       R"("completion":"<step> Done. </step>\n<answer> the sea </answer>","weights":[[0,6,2],[6,13,1],[13,20,2],)"})
+    CHECK_MESSAGE(holds(rows, part), part);
 
   const std::string note = "1 gold chains of h steps were left out: they were not told in 2 h + 1 thoughts";
   CHECK(cold_start("<trajectory>" + first + last + "</trajectory>").second == note);            // three thoughts
@@ -558,43 +533,33 @@ TEST_CASE("a gold chain of two steps is told in five thoughts, or left out; hist
 TEST_CASE("another model's annotations can be added to a tree that was grown without") {
   method::detail::ProRagFace method;
   set(method, {{"simulations", "4"}, {"samples", "2"}, {"annotate", "none"}});
-  const rag::Tree bare = run_method(method, script(), true);
+  const rag::Tree bare = grown(method, script());
   CHECK(bare.annotations.empty());
-  Scheduler scheduler;
-  const method::Ports ports(scheduler.model(script(), 64), scheduler.retriever(nothing_found));
-  method.prepare(ports, method.prompts());
-  const rag::Tree both = scheduler.run(method.annotate(bare, {"judge", "prm"}));
+  const rag::Tree both = Prepared(method, script(), nothing_found).annotate(bare, {"judge", "prm"});
   CHECK(both.annotation("preferred_over", 1) == 2);
   CHECK(both.annotation("process_reward", 2) == -1);
   CHECK(both.size() == bare.size());
-  CHECK_THROWS_WITH_AS(scheduler.run(method.annotate(bare, {"jury"})),
-                       "option 'with' is jury, allowed: judge, prm, cold_start, embedding", std::invalid_argument);
 }
 
 TEST_CASE("answers can be annotated with how well their embeddings agree") {
-  const auto grown = [](bool encoder) {
+  const auto annotated = [](const Prepared::Vectors& encoder) {
     method::detail::ProRagFace method;
     set(method, {{"grow", "group"}, {"group", "3"}, {"annotate", "none"}});
-    const rag::Tree tree = run_method(method, script(), true);  // Paris, Lyon, Paris
-    Scheduler scheduler;
-    method::Ports ports(scheduler.model(script(), 64), scheduler.retriever(nothing_found));
-    if (encoder)
-      ports.encoder = scheduler.encoder([](std::span<const EncodeRequest> texts) {
-        std::vector<Embedding> embeddings;
-        for (const EncodeRequest& request : texts)
-          embeddings.push_back(request.text == "Paris" ? Embedding{1, 0} : Embedding{0.6F, 0.8F});
-        return embeddings;
-      });
-    method.prepare(ports, method.prompts());
-    return scheduler.run(method.annotate(tree, {"embedding"}));
+    const rag::Tree tree = grown(method, script());  // Paris, Lyon, Paris
+    return Prepared(method, script(), nothing_found, encoder).annotate(tree, {"embedding"});
   };
-  const rag::Tree tree = grown(true);
+  const rag::Tree tree = annotated([](std::span<const EncodeRequest> texts) {
+    std::vector<Embedding> embeddings;
+    for (const EncodeRequest& request : texts)
+      embeddings.push_back(request.text == "Paris" ? Embedding{1, 0} : Embedding{0.6F, 0.8F});
+    return embeddings;
+  });
   const auto ends = output::complete_chains(tree);
   REQUIRE(ends.size() == 3);
   for (const NodeId end : ends)  // Paris: (1 + 0.6 + 1) / 3; Lyon: (0.6 + 1 + 0.6) / 3
     CHECK(tree.annotation("embedding", end) == Approx(tree.action(end).text == "Paris" ? 0.8666667 : 0.7333333));
   const char* refused = "option 'with' is embedding, allowed: another annotation where there is no encoder";
-  CHECK_THROWS_WITH_AS(grown(false), refused, std::invalid_argument);
+  CHECK_THROWS_WITH_AS(annotated({}), refused, std::invalid_argument);
   Scheduler scheduler;
   method::detail::ProRagFace unprepared;
   CHECK_THROWS_WITH_AS(scheduler.run(unprepared.annotate(tree, {"embedding"})), refused, std::invalid_argument);
@@ -609,17 +574,13 @@ TEST_CASE("no prompt shows the gold answer, of a search, its judge or its proces
     const auto watch = [&, model](std::span<const Prompt> prompts) mutable {
       for (const Prompt& p : prompts) {
         ++asked[p.purpose()];
-        CHECK(p.text().find("Zanzibar") == std::string::npos);
+        CHECK_FALSE(holds(p.text(), "Zanzibar"));
       }
       return model(prompts);
     };
-    Scheduler scheduler;
-    const method::Ports ports(scheduler.model(watch, 64), scheduler.retriever(nothing_found));
-    method.prepare(ports, method.prompts());
-    rag::Example example;
-    example.question = {"q1", "Capital of France?"};
+    rag::Example example = capital();
     example.gold = {"Zanzibar"};
-    scheduler.run(method.grow(rag::State(example), 7));
+    Prepared(method, watch, nothing_found).grow(example);
     CHECK(asked["process_reward"] > 0);
     CHECK(asked["step"] > 0);
   }

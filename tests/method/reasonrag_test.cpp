@@ -14,6 +14,7 @@
 namespace reasonrag_test {
 
 using namespace espalier;
+using testing::holds;
 using testing::Scripted;
 
 namespace {
@@ -27,8 +28,7 @@ Scripted script() {
       .on("reasoning", "So. <answer> Paris </answer>")
       .on("forced_answer", "<answer> Paris </answer>");
   model.on("judge", [](const Prompt& p) {
-    return p.slot("history")->find("It is Paris") == std::string_view::npos ? "<score> 60 </score>"
-                                                                            : "<score>80</score>";
+    return holds(*p.slot("history"), "It is Paris") ? "<score>80</score>" : "<score> 60 </score>";
   });
   return model;
 }
@@ -42,10 +42,7 @@ rag::Tree grow(const method::ReasonRagOptions& options, Scripted model, double t
   const rag::Environment loop(
       rag::Sampler(models, method::reasonrag_prompts(), {.sampling = {.temperature = temperature}}), documents, {});
   method::ReasonRag search(options, loop, rag::AnyReward(rag::F1()));
-  rag::Example example;
-  example.question = {"q1", "Capital of France?"};
-  example.gold = {"Paris"};
-  return scheduler.run(search(rag::State(example), 7));
+  return scheduler.run(search(rag::State(testing::capital()), 7));
 }
 
 }  // namespace
@@ -55,11 +52,8 @@ TEST_CASE("five simulations of ReasonRAG, worked out by hand") {
   // 0: the query, judged 60. 1: the answer Lyon, judged 60. 2: both have 0.6 + w sqrt(ln 2), the query is older: its
   // evidence, judged 80. 3: the query has 0.7 + w sqrt(ln 3 / 2) = 1.748, Lyon 0.6 + w sqrt(ln 3) = 2.082: its 60 once
   // more. 4: 1.877 against 1.777; the query's second evidence says the same, so the first one grows: Paris, judged 80.
-  REQUIRE(tree.size() == 5);
-  CHECK(tree.action(1).text == "capital of France");
-  CHECK(tree.action(2).text == "Lyon");
-  CHECK(tree.action(3).kind == rag::SegmentKind::sub_answer);
-  CHECK(tree.action(4).text == "Paris");
+  REQUIRE(testing::kinds(tree, {1, 2, 3, 4}) == "query answer sub_answer answer");
+  CHECK(testing::texts(tree) == "capital of France | Lyon | It is Paris. | Paris");
   CHECK(tree[1].total == doctest::Approx(0.6 + 0.8 + 0.8));  // the judge alone, not Paris' 0.95^3
   CHECK(tree[2].total == doctest::Approx(1.2));
   CHECK(tree[0].visits == 5);
@@ -78,11 +72,10 @@ TEST_CASE("five simulations of ReasonRAG, worked out by hand") {
   std::string rows;
   method::append_sibling_pairs({tree, "reasonrag", 7, "{}"}, method::reasonrag_prompts(), {}, rows);
   CHECK(std::count(rows.begin(), rows.end(), '\n') == 1);
-  CHECK(rows.find(
-            R"("chosen":"Look.\n<query> capital of France </query>","rejected":"I know.\n<answer> Lyon </answer>")") !=
-        std::string::npos);
-  CHECK(rows.find(R"("chosen_action_type":"query")") != std::string::npos);
-  CHECK(rows.find(R"("layer":1)") != std::string::npos);
+  for (const char* part :
+       {R"("chosen":"Look.\n<query> capital of France </query>","rejected":"I know.\n<answer> Lyon </answer>")",
+        R"("chosen_action_type":"query")", R"("layer":1)"})
+    CHECK_MESSAGE(holds(rows, part), part);
   rows.clear();
   method::append_sibling_pairs({tree, "reasonrag", 7, "{}"}, method::reasonrag_prompts(), {.margin = 0.73}, rows);
   CHECK(rows.empty());
@@ -102,7 +95,7 @@ TEST_CASE("the prompt of every pair is the one that its steps were drawn with, d
                          p.sample() % 2 ? "<evidence> It is Lyon. </evidence>" : "<evidence> It is Paris. </evidence>");
           })
       .on("forced_answer", [&](const Prompt& p) {
-        const bool right = p.slot("history")->find("It is Paris") != std::string_view::npos;
+        const bool right = holds(*p.slot("history"), "It is Paris");
         return noted(p, right == (p.sample() % 2 == 0) ? "<answer> Paris </answer>" : "<answer> Lyon </answer>");
       });
   const rag::Tree tree = grow({.simulations = 20, .max_rounds = 1}, std::move(model));
@@ -114,12 +107,12 @@ TEST_CASE("the prompt of every pair is the one that its steps were drawn with, d
     const auto is_prompt = [&](const std::string& text) {
       std::string json;
       JsonWriter(json).value(text);
-      return line.find("\"prompt\":" + json) != std::string::npos;
+      return holds(line, "\"prompt\":" + json);
     };
     const auto found = std::find_if(asked.begin(), asked.end(), is_prompt);
     REQUIRE(found != asked.end());
-    evidence += found->find("&lt;answer>42&lt;/answer>") != std::string::npos;  // the document
-    forced += found->find("No more searches are possible") != std::string::npos;
+    evidence += holds(*found, "&lt;answer>42&lt;/answer>");  // the document
+    forced += holds(*found, "No more searches are possible");
   }
   CHECK(evidence == 1);
   CHECK(forced >= 1);
@@ -222,13 +215,11 @@ TEST_CASE("the presets of ReasonRAG differ as its page says") {
   method::detail::ReasonRagFace paper, code;
   paper.preset("paper");
   code.preset("code");
-  CHECK(paper.options().json().find(R"("value":"rollouts","n":1,"decay":0.9,"alpha":0.9,"leaves":"all")") !=
-        std::string::npos);
-  CHECK(code.options().json().find(R"("value":"judge","n":1,"decay":0.95,"alpha":0.9,"leaves":"free")") !=
-        std::string::npos);
-  CHECK(code.options().json().find(R"("c":1.414,"max_rounds":3,"last_word":true,"answer_rounds":4)") !=
-        std::string::npos);
-  CHECK(code.options().json().find(R"("profile":"reasonrag")") != std::string::npos);
+  CHECK(holds(paper.options().json(), R"("value":"rollouts","n":1,"decay":0.9,"alpha":0.9,"leaves":"all")"));
+  for (const char* part :
+       {R"("value":"judge","n":1,"decay":0.95,"alpha":0.9,"leaves":"free")",
+        R"("c":1.414,"max_rounds":3,"last_word":true,"answer_rounds":4)", R"("profile":"reasonrag")"})
+    CHECK_MESSAGE(holds(code.options().json(), part), part);
   code.options().set("leaves", "all");
   CHECK_THROWS_AS(code.check(), std::invalid_argument);
   CHECK_THROWS_WITH_AS(code.preset("codex"), "option 'preset' is codex, allowed: paper, code", std::invalid_argument);

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <espalier/espalier.hpp>
+#include <espalier/method/match_budget.hpp>
 #include <espalier/method/method.hpp>
+#include <espalier/sim/world.hpp>
 
 #include <functional>
 #include <map>
@@ -35,7 +37,24 @@ class Scripted {
   std::map<std::string, Rule> rules_;
 };
 
-inline bool shows(const Prompt& prompt, std::string_view text) { return prompt.text().find(text) != std::string::npos; }
+inline bool holds(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
+inline bool shows(const Prompt& prompt, std::string_view text) { return holds(prompt.text(), text); }
+
+/// Whose gold answer is Paris.
+inline rag::Example capital() {
+  rag::Example example;
+  example.question = {"q1", "Capital of France?"};
+  example.gold = {"Paris"};
+  return example;
+}
+inline std::vector<Passages> nothing_found(std::span<const Query> queries) {
+  return std::vector<Passages>(queries.size());
+}
+inline std::vector<Passage> passages_of(const sim::World& world) {
+  std::vector<Passage> all;
+  for (std::size_t i = 0; i < world.size(); ++i) all.push_back(world.passage(i));
+  return all;
+}
 
 /// Knows nothing by heart: own answers are wrong; a search for "good" leads to Paris, any other to Rome.
 inline Scripted searcher() {
@@ -69,10 +88,7 @@ rag::Tree grow_decex_over(const method::DecExRagOptions& options, const MakeMode
   const rag::Sampler sampler(models, method::decex_prompts(), {.sampling = {.temperature = temperature}});
   const rag::Environment loop(sampler, documents, {.max_rounds = options.rollout_rounds});
   method::DecExRag search(options, loop, rag::F1());
-  rag::Example example;
-  example.question = {"q1", "Capital of France?"};
-  example.gold = {"Paris"};
-  return scheduler.run(search(rag::State(example), 7));
+  return scheduler.run(search(rag::State(capital()), 7));
 }
 /// The same over a scripted model.
 inline rag::Tree grow_decex(const method::DecExRagOptions& options, const Scripted& model, double temperature = 1) {
@@ -80,22 +96,64 @@ inline rag::Tree grow_decex(const method::DecExRagOptions& options, const Script
       options, [&](Scheduler& scheduler) { return scheduler.model(model, Scheduler::unlimited); }, temperature);
 }
 
-/// The trees of a method for these examples: grown with their gold answers, or its answers without.
+inline void set(method::Method& method, const std::map<std::string, std::string>& options) {
+  for (const auto& [name, value] : options) method.options().set(name, value);
+}
+
+/// A method that was checked and stands over a model and a retriever.
+class Prepared {
+ public:
+  using Vectors = std::function<std::vector<Embedding>(std::span<const EncodeRequest>)>;
+  template <class Model, class Retriever>
+  Prepared(method::Method& method, Model model, Retriever retriever, Vectors encoder = {}, Vectors values = {})
+      : method_(method) {
+    method::Ports ports(scheduler_.model(std::move(model), Scheduler::unlimited),
+                        scheduler_.retriever(std::move(retriever), Scheduler::unlimited));
+    if (encoder) ports.encoder = scheduler_.encoder(encoder);
+    if (values) ports.values = scheduler_.encoder(values);
+    method.check();
+    method.prepare(ports, method.prompts());
+  }
+  /// The trees of these examples: grown with their gold answers, or its answers without.
+  std::vector<rag::Tree> trees(const std::vector<rag::Example>& examples, bool grows, std::uint64_t seed = 7) {
+    std::vector<Task<rag::Tree>> searches;
+    for (const rag::Example& example : examples)
+      searches.push_back(grows ? method_.grow(rag::State(example), seed)
+                               : method::answer(method_, rag::State(example.question), seed));
+    return scheduler_.run(std::move(searches));
+  }
+  rag::Tree grow(const rag::Example& example = capital()) { return std::move(trees({example}, true).front()); }
+  rag::Tree answer(const rag::Example& example = capital()) { return std::move(trees({example}, false).front()); }
+  rag::Tree annotate(const rag::Tree& tree, std::vector<std::string> with) {
+    return scheduler_.run(method_.annotate(tree, std::move(with)));
+  }
+
+ private:
+  method::Method& method_;
+  Scheduler scheduler_;
+};
+
+/// The trees of a method for these examples.
 template <class Model, class Retriever>
 std::vector<rag::Tree> trees_of(method::Method& method, const std::vector<rag::Example>& examples, Model model,
                                 Retriever retriever, bool grows, std::uint64_t seed = 7) {
-  Scheduler scheduler;
-  const method::Ports ports(scheduler.model(std::move(model), Scheduler::unlimited),
-                            scheduler.retriever(std::move(retriever), Scheduler::unlimited));
-  method.check();
-  method.prepare(ports, method.prompts());
-  std::vector<Task<rag::Tree>> searches;
-  for (const rag::Example& example : examples)
-    searches.push_back(grows ? method.grow(rag::State(example), seed)
-                             : method.answer(rag::State(example.question), seed));
-  return scheduler.run(std::move(searches));
+  return Prepared(method, std::move(model), std::move(retriever)).trees(examples, grows, seed);
 }
 
+/// The kinds of these nodes, without the root.
+inline std::string kinds(const rag::Tree& tree, const std::vector<NodeId>& ids) {
+  std::string all;
+  for (const NodeId id : ids)
+    if (id > 0) all += (all.empty() ? "" : " ") + std::string(rag::name(tree.action(id).kind));
+  return all;
+}
+
+/// The texts of all nodes but the root.
+inline std::string texts(const rag::Tree& tree) {
+  std::string all;
+  for (NodeId id = 1; id < tree.size(); ++id) all += (all.empty() ? "" : " | ") + tree.action(id).text;
+  return all;
+}
 /// The tree as text: one line a node, "id<parent kind text reward status/reason".
 inline std::string drawing(const rag::Tree& tree) {
   static constexpr const char* status[] = {"open", "growing", "expanded", "terminal", "pruned"};

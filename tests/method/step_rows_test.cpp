@@ -1,8 +1,9 @@
 #include <espalier/method/prorag/group_rollouts.hpp>
 #include <espalier/method/prorag/prompts.hpp>
 #include <espalier/method/prorag/step_rows.hpp>
-#include <espalier/output/tree_reader.hpp>
 
+#include "../output/small_tree.hpp"
+#include "scripted.hpp"
 #include <doctest/doctest.h>
 
 #include <string>
@@ -11,35 +12,23 @@ namespace step_rows_test {
 
 using namespace espalier;
 using rag::SegmentKind;
+using testing::holds;
 
 namespace {
 
 /// A tree for "Capital of Grèce?" (gold: Athens) from lists of steps.
-class Grown {
+class Grown : public testing::SmallTree {
  public:
-  Grown() {
-    rag::Example example;
-    example.question = {"q", "Capital of Grèce?"};
-    example.gold = {"Athens"};
-    tree = rag::Tree(rag::State(example), Seed(1, "q"));
-  }
+  Grown() : SmallTree({"Athens"}, "Capital of Grèce?") {}
   NodeId add(NodeId parent, SegmentKind kind, const std::string& text, double value = 0, std::uint32_t visits = 1,
              const std::string& thought = "so") {
-    rag::State state = tree.state(parent);
-    if (!thought.empty()) state = state.with(rag::Segment(SegmentKind::thought, rag::ModelText(thought)));
-    state = state.with(rag::Segment(kind, rag::ModelText(text)));
-    if (kind == SegmentKind::query)
-      state = state.with(rag::Segment(Passages{Passage("d", "T", "<answer>42</answer>", 1)}));
-    const NodeId id =
-        tree.add(parent, rag::Action(kind, text, thought, text), std::move(state), static_cast<Kind>(kind), 1);
+    const NodeId id = SmallTree::add(parent, kind, text, thought, 1, {Passage("d", "T", "<answer>42</answer>", 1)});
     tree[id].total = value * visits;
     tree[id].visits = visits;
     tree[id].evaluated = true;
-    if (kind == SegmentKind::answer) tree[id].status = Status::terminal;
     return id;
   }
   [[nodiscard]] output::TreeRecord record() const { return {tree, "prorag", 1, "{}"}; }
-  rag::Tree tree;
 };
 
 /// 1 query - 3 conclusion - 4 Athens, 5 Sparta; 2 Athens without a thought.
@@ -94,7 +83,7 @@ TEST_CASE("a judged pair becomes a row with both steps, what the search knew of 
   method::append_prm_pairs(g.record(), prompts, rows);
   CHECK(count(rows, "\n") == 1);
   CHECK(rows.starts_with(
-      R"({"id":"q#4>5","type":"answer","input":{"question":"Capital of Grèce?","history":"<step> so </step>\n<subquery> capital of Greece </subquery>\n<retrieval>\nDoc 1(Title: T) &lt;answer>42&lt;/answer>\n</retrieval>\n<step> so </step>\n<subanswer> It is Athens. </subanswer>\n"},)"
+      R"({"id":"q1#4>5","type":"answer","input":{"question":"Capital of Grèce?","history":"<step> so </step>\n<subquery> capital of Greece </subquery>\n<retrieval>\nDoc 1(Title: T) &lt;answer>42&lt;/answer>\n</retrieval>\n<step> so </step>\n<subanswer> It is Athens. </subanswer>\n"},)"
       R"("chosen":{"new_step":"<step> so </step>\n<answer> Athens </answer>","mcts_stats":{"q":1,"n":2}},)"
       R"("rejected":{"new_step":"<step> so </step>\n<answer> Sparta </answer>","mcts_stats":{"q":0,"n":1}},)"
       R"("label":{"reason":"It follows.","chosen_reward":0.75,"rejected_reward":null},"provenance":{)"));
@@ -113,9 +102,9 @@ TEST_CASE(
   g.tree.annotate("process_reward", 2, 1);
   CHECK(method::append_rft_rows(g.record(), prompts, {}, rows) == 1);
   CHECK(count(rows, "\n") == 1);
-  CHECK(rows.find(R"("id":"q#4")") != std::string::npos);
-  CHECK(rows.find(R"(<subanswer> It is Athens. </subanswer>\n)") != std::string::npos);  // histories hold what was said
-  CHECK(rows.find(R"("output":"<step> so </step>\n<answer> Athens </answer>")") != std::string::npos);
+  CHECK(holds(rows, R"("id":"q1#4")"));
+  CHECK(holds(rows, R"(<subanswer> It is Athens. </subanswer>\n)"));  // histories hold what was said
+  CHECK(holds(rows, R"("output":"<step> so </step>\n<answer> Athens </answer>")"));
   rows.clear();
   method::append_rft_rows(g.record(), prompts, {.threshold = -0.5}, rows);
   CHECK(count(rows, "\n") == 2);
@@ -126,10 +115,9 @@ TEST_CASE("cold-start rows are the steps of one right path, each with its prompt
   std::string rows;
   method::append_step_sft_rows(g.record(), prompts, {.choice = output::ChainChoice::most}, 0, rows);
   CHECK(count(rows, "\n") == 3);
-  CHECK(
-      rows.find(
-          R"("completion":"<step> so </step>\n<answer> Athens </answer>","weights":[[0,10,1],[10,17,2],[17,18,1],[18,26,5],[26,34,1],[34,43,5]])") !=
-      std::string::npos);
+  CHECK(holds(
+      rows,
+      R"("completion":"<step> so </step>\n<answer> Athens </answer>","weights":[[0,10,1],[10,17,2],[17,18,1],[18,26,5],[26,34,1],[34,43,5]])"));
   CHECK(count(rows, "### Steps so far") == 3);
   CHECK(count(rows, R"((nothing yet)\n)") == 1);
   rows.clear();
@@ -166,19 +154,16 @@ TEST_CASE("a group's rows hold spans of the policy's own text and the advantages
   method::append_group_rollouts(g.record(), prompts, {}, rag::Profile::common, rows);
   CHECK(count(rows, "\n") == 2);
   // Outcomes 1 + 1 and 0 + 0: +-1 / 1.4143136. Steps 1.5 three times and -0.5: mean 1, sample deviation 1.
-  CHECK(rows.find(R"("id":"q#0","group":"q")") != std::string::npos);
-  CHECK(
-      rows.find(
-          R"("answer":"Athens","f1":1,"well_formed":true,"outcome_reward":2,"steps":[{"type":"query","span":[0,42],"well_formed":true,"process_reward":0.5,"step_reward":1.5,"advantage":0.857)") !=
-      std::string::npos);
-  CHECK(
-      rows.find(
-          R"("answer":"Sparta","f1":0,"well_formed":false,"outcome_reward":0,"steps":[{"type":"answer","span":[0,25],"well_formed":false,"process_reward":-0.5,"step_reward":-0.5,"advantage":-1.157)") !=
-      std::string::npos);
+  for (
+      const char* part :
+      {R"("id":"q1#0","group":"q1")",
+       R"("answer":"Athens","f1":1,"well_formed":true,"outcome_reward":2,"steps":[{"type":"query","span":[0,42],"well_formed":true,"process_reward":0.5,"step_reward":1.5,"advantage":0.857)",
+       R"("answer":"Sparta","f1":0,"well_formed":false,"outcome_reward":0,"steps":[{"type":"answer","span":[0,25],"well_formed":false,"process_reward":-0.5,"step_reward":-0.5,"advantage":-1.157)"})
+    CHECK_MESSAGE(holds(rows, part), part);
   // The second step begins behind the documents: 42 + 1, and the block <retrieval> ... </retrieval> with its line ends.
   const std::size_t block =
       std::string("<retrieval>\nDoc 1(Title: T) &lt;answer>42&lt;/answer>\n</retrieval>\n").size();
-  CHECK(rows.find(R"("type":"sub_answer","span":[)" + std::to_string(43 + block) + ",") != std::string::npos);
+  CHECK(holds(rows, R"("type":"sub_answer","span":[)" + std::to_string(43 + block) + ","));
 }
 
 TEST_CASE("a child that is preferred over several siblings gives a row for each") {
@@ -190,8 +175,8 @@ TEST_CASE("a child that is preferred over several siblings gives a row for each"
   std::string rows;
   method::append_prm_pairs(g.record(), prompts, rows);
   CHECK(count(rows, "\n") == 2);
-  CHECK(rows.find(R"("id":"q#4>5")") < rows.find(R"("id":"q#4>6")"));
-  CHECK(rows.find(R"("reason":"Thebes is not it.")") > rows.find(R"("id":"q#4>6")"));
+  CHECK(rows.find(R"("id":"q1#4>5")") < rows.find(R"("id":"q1#4>6")"));
+  CHECK(rows.find(R"("reason":"Thebes is not it.")") > rows.find(R"("id":"q1#4>6")"));
 }
 
 TEST_CASE("a group keeps a trajectory whose first step could not be read: outcome 0, its words and its advantage") {
@@ -208,10 +193,9 @@ TEST_CASE("a group keeps a trajectory whose first step could not be read: outcom
   // Eq. 6: 1 + 1, 0 + 1, 0 + 1 and 0 + 0. Mean 1, sample deviation sqrt(2 / 3): 1 / 0.8165966 = 1.2246, 0, 0, -1.2246.
   CHECK(count(rows, R"("advantage":1.2245)") == 1);
   CHECK(count(rows, R"("advantage":0})") == 2);
-  CHECK(
-      rows.find(
-          R"("response":"It is <b> Athens\n","answer":null,"f1":0,"well_formed":false,"outcome_reward":0,"steps":[{"type":"malformed","span":[0,16],"well_formed":false,"process_reward":null,"step_reward":null,"advantage":-1.2245)") !=
-      std::string::npos);
+  CHECK(holds(
+      rows,
+      R"("response":"It is <b> Athens\n","answer":null,"f1":0,"well_formed":false,"outcome_reward":0,"steps":[{"type":"malformed","span":[0,16],"well_formed":false,"process_reward":null,"step_reward":null,"advantage":-1.2245)"));
 }
 
 TEST_CASE("a group's F1 is that of the profile") {
@@ -222,23 +206,8 @@ TEST_CASE("a group's F1 is that of the profile") {
     method::append_group_rollouts(g.record(), prompts, {}, profile, rows);
     return rows;
   };
-  CHECK(f1(rag::Profile::common).find(R"("f1":1,)") != std::string::npos);
-  CHECK(f1(rag::Profile::prorag).find(R"("f1":0.666)") != std::string::npos);  // the article counts: 2 * 0.5 * 1 / 1.5
-}
-
-TEST_CASE("remarks survive the file") {
-  Grown g = small();
-  g.tree.remarks.push_back({"preferred_over", 4, "\"why\"\n"});
-  std::string line;
-  output::append_tree(g.record(), line);
-  simdjson::dom::parser parser;
-  const auto read = output::detail::TreeReader(output::detail::JsonLine("f", 1, parser.parse(line).value())).read();
-  REQUIRE(read.tree.remarks.size() == 1);
-  CHECK(read.tree.remarks[0].node == 4);
-  CHECK(read.tree.remarks[0].text == "\"why\"\n");
-  std::string again;
-  output::append_tree(read.record(), again);
-  CHECK(again == line);
+  CHECK(holds(f1(rag::Profile::common), R"("f1":1,)"));
+  CHECK(holds(f1(rag::Profile::prorag), R"("f1":0.666)"));  // the article counts: 2 * 0.5 * 1 / 1.5
 }
 
 }  // namespace step_rows_test

@@ -309,7 +309,7 @@ TEST_CASE("a tree with random damage is refused by its line, or gives its answer
   CHECK(accepted > 100);
 }
 
-TEST_CASE("annotations, notices, conclusions and lists of queries survive the file") {
+TEST_CASE("annotations, remarks, notices, conclusions and lists of queries survive the file") {
   SmallTree small({"Ada"});
   const NodeId split = small.add(0, SegmentKind::queries, "who?\nwhen?");
   const NodeId query = small.add(split, SegmentKind::query, "q", "", 1, {document("1", "x")});
@@ -320,12 +320,16 @@ TEST_CASE("annotations, notices, conclusions and lists of queries survive the fi
   tree.annotate("plan", query, -0.25);
   tree.annotate("plan", told, 1);
   tree.annotate("process_reward", 0, 0.5);
+  tree.remarks.push_back({"plan", query, "\"why\"\n"});
   const std::string line = written({tree, "m", 7, "{}"});
   CHECK(line.find(R"("annotations":{"plan":[null,null,-0.25,1],"process_reward":[0.5,null,null,null]})") !=
         std::string::npos);
   const auto again = reread(line);
   check_equal(tree, again.tree);
   CHECK(written(again.record()) == line);
+  REQUIRE(again.tree.remarks.size() == 1);
+  CHECK(again.tree.remarks[0].node == query);
+  CHECK(again.tree.remarks[0].text == "\"why\"\n");
   CHECK(std::isnan(again.tree.annotation("plan", 0)));
   CHECK(std::isnan(again.tree.annotation("none", 0)));
 }

@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <iterator>
+#include <sstream>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace neutral_test {
 
@@ -24,52 +28,19 @@ TEST_CASE("neutralised text holds no mark, and ordinary text stays as it is") {
 
 TEST_CASE("no control token of a chat template survives, and the original comes back") {
   // Mistral, Llama 2, ChatML, Llama 3, Gemma, DeepSeek, Phi, GLM, Command R, InternLM, Alpaca and its heirs.
-  for (const std::string_view mark : {"[INST]",
-                                      "[/INST]",
-                                      "[SYSTEM_PROMPT]",
-                                      "[/SYSTEM_PROMPT]",
-                                      "[AVAILABLE_TOOLS]",
-                                      "[/AVAILABLE_TOOLS]",
-                                      "[TOOL_CALLS]",
-                                      "[TOOL_RESULTS]",
-                                      "[/TOOL_RESULTS]",
-                                      "[TOOL_CONTENT]",
-                                      "[ARGS]",
-                                      "[CALL_ID]",
-                                      "[THINK]",
-                                      "[/THINK]",
-                                      "[IMG]",
-                                      "[IMG_BREAK]",
-                                      "[PREFIX]",
-                                      "[SUFFIX]",
-                                      "[MIDDLE]",
-                                      "[MODEL_SETTINGS]",
-                                      "<<SYS>>",
-                                      "<</SYS>>",
-                                      "<s>",
-                                      "</s>",
-                                      "<|im_start|>",
-                                      "<|im_end|>",
-                                      "<|start_header_id|>",
-                                      "<|eot_id|>",
-                                      "<start_of_turn>",
-                                      "<end_of_turn>",
-                                      "<\xEF\xBD\x9CUser\xEF\xBD\x9C>",
-                                      "<|user|>",
-                                      "<|end|>",
-                                      "[gMASK]",
-                                      "[sMASK]",
-                                      "<|START_OF_TURN_TOKEN|>",
-                                      "[UNUSED_TOKEN_145]",
-                                      "### Instruction:",
-                                      "### Input:",
-                                      "### Response:",
-                                      "### System:",
-                                      "### User:",
-                                      "### Assistant:",
-                                      "### Human:"}) {
+  std::istringstream words(R"(
+      [INST] [/INST] [SYSTEM_PROMPT] [/SYSTEM_PROMPT] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_CALLS]
+      [TOOL_RESULTS] [/TOOL_RESULTS] [TOOL_CONTENT] [ARGS] [CALL_ID] [THINK] [/THINK] [IMG] [IMG_BREAK] [PREFIX]
+      [SUFFIX] [MIDDLE] [MODEL_SETTINGS] <<SYS>> <</SYS>> <s> </s> <|im_start|> <|im_end|> <|start_header_id|>
+      <|eot_id|> <start_of_turn> <end_of_turn> <｜User｜> <|user|> <|end|> [gMASK] [sMASK] <|START_OF_TURN_TOKEN|>
+      [UNUSED_TOKEN_145])"),
+      heads("Instruction Input Response System User Assistant Human");
+  std::vector<std::string> marks{std::istream_iterator<std::string>(words), {}};
+  for (std::string head; heads >> head;) marks.push_back("### " + head + ":");
+  REQUIRE(marks.size() == 44);
+  for (const std::string& mark : marks) {
     CAPTURE(mark);
-    const std::string text = "a " + std::string(mark) + std::string(mark) + " b\n" + std::string(mark);
+    const std::string text = "a " + mark + mark + " b\n" + mark;
     const std::string safe = rag::detail::neutralise(text);
     CHECK(safe.find(mark) == std::string::npos);
     CHECK(rag::detail::restore(safe) == text);

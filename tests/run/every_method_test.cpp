@@ -8,6 +8,7 @@
 
 #include "../core/shuffled_service.hpp"
 #include "../method/grammar_forms.hpp"
+#include "../method/scripted.hpp"
 #include "../sim/stubborn.hpp"
 #include <doctest/doctest.h>
 
@@ -76,11 +77,9 @@ std::vector<rag::Tree> trees(const std::string& name, Job job, const std::vector
 template <class MakeModel>
 std::string rows(const std::string& name, Job job, const sim::World& world, std::size_t in_flight,
                  MakeModel make_model) {
-  std::vector<Passage> corpus;
-  for (std::size_t i = 0; i < world.size(); ++i) corpus.push_back(world.passage(i));
+  const backend::Bm25 index(testing::passages_of(world));
   std::string out;
-  for (const rag::Tree& tree :
-       trees(name, job, world.examples(), in_flight, make_model, backend::Bm25(std::move(corpus))))
+  for (const rag::Tree& tree : trees(name, job, world.examples(), in_flight, make_model, index))
     output::append_tree({tree, name, 5, "{}"}, out);
   return out;
 }

@@ -59,30 +59,12 @@ TEST_CASE("flat JSON gives back what a JsonWriter wrote, byte for byte") {
   const test::TemporaryFolder folder;
   std::string text;
   JsonWriter json(text);
-  json.begin_object()
-      .field("seed", ~std::uint64_t(0))
-      .key("options")
-      .begin_object()
-      .field("k", 3)
-      .field("tiny", 1e-7)
-      .field("third", 1.0 / 3);
-  json.field("big", 1e300)
-      .field("flag", true)
-      .field("text", "\x01 \"é\" </script>\n")
-      .key("list")
-      .begin_array()
-      .value(-1)
-      .null()
-      .end_array();
-  json.key("inner")
-      .begin_object()
-      .field("deep", 0.1)
-      .end_object()
-      .key("empty")
-      .begin_object()
-      .end_object()
-      .end_object()
-      .end_object();
+  json.begin_object().field("seed", ~std::uint64_t(0)).key("options").begin_object();
+  json.field("k", 3).field("tiny", 1e-7).field("third", 1.0 / 3).field("big", 1e300).field("flag", true);
+  json.field("text", "\x01 \"é\" </script>\n");
+  json.key("list").begin_array().value(-1).null().end_array();
+  json.key("inner").begin_object().field("deep", 0.1).end_object();
+  json.key("empty").begin_object().end_object().end_object().end_object();
   test::write_bytes(folder / "a", text);
   const auto fields = output::detail::read_flat_json(folder / "a");
   const std::map<std::string, std::string> expected{{"seed", "18446744073709551615"},
