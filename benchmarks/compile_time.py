@@ -13,7 +13,7 @@ from pathlib import Path
 
 INCLUDE = Path(__file__).resolve().parent.parent / "include"
 CORE = ["core/concepts.hpp", "core/scheduler.hpp"]
-SEARCH = ["search/beam.hpp", "search/layered.hpp", "search/mcts.hpp"]
+SEARCH = ["search/beam.hpp", "search/layered.hpp", "search/mcts_task.hpp"]
 USE = """
 #include <espalier/toy/uniform_tree.hpp>
 #include <cstdio>

@@ -1,7 +1,7 @@
 /// UCT on the toy tree through coroutines: each simulation asks a batch model that costs nothing for its value. 1, 100
 /// and 10,000 trees at once beside the plain loop, and what one suspension and one answer cost.
 #include <espalier/llm/scheduler.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include <algorithm>

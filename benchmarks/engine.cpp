@@ -4,7 +4,7 @@
 /// processor guesses the branches of Mcts right while it must wait for the conditional moves that compilers make of the
 /// bound's.
 #include <espalier/llm/scheduler.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include <algorithm>

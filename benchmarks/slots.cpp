@@ -3,7 +3,7 @@
 /// waves, and the bound: work / slots, or the critical path. Then what a window costs in quality at equal calls. Usage:
 /// bench_slots
 #include <espalier/llm/scheduler.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include "virtual_server.hpp"

@@ -1,5 +1,6 @@
 #include <espalier/search/beam.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
+#include <espalier/search/rollout.hpp>
 
 #include "errors.hpp"
 #include "names.hpp"

@@ -1,5 +1,5 @@
 #include <espalier/search/layered.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 
 #include "names.hpp"
 #include "problem_environment.hpp"

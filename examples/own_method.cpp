@@ -5,7 +5,7 @@
 #include <espalier/run/job.hpp>
 #include <espalier/run/world.hpp>
 #include <espalier/search/layered.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 
 #include <fstream>
 #include <iostream>

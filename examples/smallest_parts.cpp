@@ -4,7 +4,7 @@
 #include <espalier/output/chain.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/search/layered.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include <array>

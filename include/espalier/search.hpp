@@ -17,7 +17,7 @@
 #include <espalier/search/budget.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 #include <espalier/search/rollout.hpp>
 #include <espalier/search/trajectories.hpp>
 #include <espalier/version.hpp>

@@ -1,6 +1,6 @@
 // expect: Environment
 #include <espalier/llm/scheduler.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 
 #include <vector>
 

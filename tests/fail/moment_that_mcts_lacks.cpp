@@ -1,7 +1,7 @@
 // expect: Mcts asks a pruning policy when values are merged, and has no `before` and no `keep`
 #include <espalier/policy/moments.hpp>
 #include <espalier/policy/prune.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 
 #include "../toy/bandit.hpp"
 

@@ -1,5 +1,5 @@
 // expect: SelectionPolicy
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 
 #include "../toy/bandit.hpp"
 

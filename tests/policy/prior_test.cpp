@@ -1,5 +1,5 @@
 #include <espalier/policy/prior.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 
 #include <doctest/doctest.h>
 

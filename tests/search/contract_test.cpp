@@ -4,7 +4,7 @@
 #include <espalier/search/best_of_n.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/layered.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 
 #include "../toy/corridor.hpp"
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
 // Rollouts whose steps become nodes.
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include <doctest/doctest.h>

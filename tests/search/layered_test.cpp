@@ -1,3 +1,5 @@
+#include <espalier/policy/moments.hpp>
+#include <espalier/policy/prune.hpp>
 #include <espalier/search/layered.hpp>
 
 #include "../toy/corridor.hpp"

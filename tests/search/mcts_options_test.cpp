@@ -1,5 +1,5 @@
 // What each option of the tree search does, on problems small enough to say beforehand what must come out.
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 #include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 

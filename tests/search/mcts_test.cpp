@@ -1,4 +1,4 @@
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 #include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/context.hpp>
-#include <espalier/core/task.hpp>
+#include <espalier/core/detail/awaited.hpp>
 #include <espalier/core/tree.hpp>
 
 #include <concepts>
@@ -35,17 +35,6 @@ class Proposal {
 };
 
 namespace detail {
-
-template <class T>
-struct awaited {
-  using type = T;
-};
-template <class T>
-struct awaited<Task<T>> {
-  using type = T;
-};
-template <class T>
-using awaited_t = typename awaited<std::remove_cvref_t<T>>::type;
 
 // Whether a user's function takes a context is its own choice. The types are written out: a deduced one would make the
 // compiler generate the function to learn its type.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/core/detail/awaited.hpp>
 #include <espalier/core/detail/frame.hpp>
 #include <espalier/version.hpp>
 
@@ -84,7 +85,7 @@ struct Promise<void> : PromiseBase {
 
 /// A lazy coroutine. It starts when it is awaited or spawned, and gives its result or exception to the awaiting
 /// coroutine. Move-only. Destroying a suspended task destroys everything that waits inside it.
-template <class T = void>
+template <class T>
 class [[nodiscard]] Task {
  public:
   struct promise_type : detail::Promise<T> {
@@ -169,13 +170,6 @@ class GatherAwaiter {
   std::vector<Task<T>>* tasks_;
   Join join_{};
 };
-
-template <class T>
-struct is_task : std::false_type {};
-template <class T>
-struct is_task<Task<T>> : std::true_type {};
-template <class T>
-inline constexpr bool is_task_v = is_task<std::remove_cvref_t<T>>::value;
 
 }  // namespace detail
 

@@ -12,6 +12,14 @@
 /// `AllOf(Before(Dedup(key)), Threshold(0.3), Keep(TopK(2)))`.
 namespace espalier {
 
+/// Keeps everything.
+struct KeepAll {
+  template <class Tree>
+  Verdict operator()(const Tree&, std::span<const NodeId>) const {
+    return {};
+  }
+};
+
 namespace detail {
 
 /// The moments of a policy, each f(policy, tree, siblings) -> verdict. A policy without the moment cuts nothing.

@@ -16,14 +16,6 @@
 /// are ordered by prior, then by creation. A child without a value counts as 0 where values are ranked.
 namespace espalier {
 
-/// Keeps everything.
-struct KeepAll {
-  template <class Tree>
-  Verdict operator()(const Tree&, std::span<const NodeId>) const {
-    return {};
-  }
-};
-
 namespace detail {
 
 /// True if `a` ranks before `b`: by higher value, then higher prior, then age.

@@ -9,7 +9,6 @@
 #include <espalier/search/detail/layered_growth.hpp>
 #include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/detail/tree_search.hpp>
-#include <espalier/search/rollout.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,13 +1,16 @@
 #pragma once
 
+#include <espalier/core/concepts.hpp>
+#include <espalier/core/tree.hpp>
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/prune.hpp>
+#include <espalier/policy/moments.hpp>
 #include <espalier/policy/select.hpp>
+#include <espalier/search/budget.hpp>
+#include <espalier/search/detail/evaluation.hpp>
 #include <espalier/search/detail/mcts_descent.hpp>
 #include <espalier/search/detail/mcts_growth.hpp>
 #include <espalier/search/detail/pruning.hpp>
-#include <espalier/search/detail/sliding_window.hpp>
-#include <espalier/search/detail/tree_search.hpp>
+#include <espalier/search/mcts_options.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -24,6 +27,9 @@ concept SearchedBy =
     Environment<Env> && Evaluator<Evaluate, Env> && SelectionPolicy<Select, value_of_t<Evaluate, Env>> &&
     PruningPolicy<Prune, TreeBy<Evaluate, Env>> && Backup<Back, TreeBy<Evaluate, Env>> &&
     StopRule<Stop, TreeBy<Evaluate, Env>>;
+
+template <class Engine, class Env>
+class SlidingWindow;
 
 }  // namespace detail
 
@@ -65,7 +71,8 @@ class Mcts {
                                     std::declval<Evaluate&>(), std::declval<Env&>(),
                                     std::declval<const typename Env::State&>(), std::declval<const Context&>()))>;
 
-  /// Grows a tree as a task. The environment and this engine must outlive it.
+  /// Grows a tree as a task, where <espalier/search/mcts_task.hpp> is included. The environment and this engine must
+  /// outlive it.
   template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
     return (*this)(env, TreeOf<Env>(std::move(root), seed));
@@ -73,6 +80,9 @@ class Mcts {
   /// Adds `simulations` more to an existing tree.
   template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
   Task<TreeOf<Env>> operator()(Env& env, TreeOf<Env> tree) {
+    static_assert(
+        requires { sizeof(detail::SlidingWindow<Mcts, Env>); },
+        "to call Mcts as a task, include <espalier/search/mcts_task.hpp>");
     return detail::SlidingWindow<Mcts, Env>::grow(this, &env, std::move(tree));
   }
 

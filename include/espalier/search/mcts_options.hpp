@@ -1,8 +1,9 @@
 #pragma once
 
+#include <espalier/core/error.hpp>
 #include <espalier/policy/prior.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/rollout.hpp>
+#include <espalier/search/detail/evaluation.hpp>
 
 #include <cstdint>
 #include <limits>

@@ -5,7 +5,6 @@
 #include <espalier/search/detail/children.hpp>
 #include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/detail/tree_search.hpp>
-#include <espalier/search/rollout.hpp>
 
 #include <cstdint>
 #include <ranges>

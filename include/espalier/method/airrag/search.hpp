@@ -2,7 +2,7 @@
 
 #include <espalier/method/airrag/detail/choice.hpp>
 #include <espalier/method/airrag/detail/evaluation.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 
 #include <cstdint>
 #include <memory>

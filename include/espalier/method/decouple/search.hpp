@@ -3,7 +3,7 @@
 #include <espalier/method/decouple/detail/environment.hpp>
 #include <espalier/method/detail/evidence.hpp>
 #include <espalier/search/hierarchical_beam.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -6,7 +6,8 @@
 #include <espalier/policy/select.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
+#include <espalier/search/rollout.hpp>
 #include <espalier/search/trajectories.hpp>
 
 #include <array>

@@ -5,7 +5,8 @@
 #include <espalier/method/reasonrag/prompts.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
-#include <espalier/search/mcts.hpp>
+#include <espalier/search/mcts_task.hpp>
+#include <espalier/search/rollout.hpp>
 
 #include <array>
 #include <cmath>

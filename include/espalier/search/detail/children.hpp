@@ -1,10 +1,11 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
+#include <espalier/core/task.hpp>
 #include <espalier/core/tree.hpp>
 #include <espalier/policy/backup.hpp>
+#include <espalier/search/detail/evaluation.hpp>
 #include <espalier/search/detail/pruning.hpp>
-#include <espalier/search/rollout.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -4,7 +4,6 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/tree.hpp>
 #include <espalier/policy/moments.hpp>
-#include <espalier/policy/prune.hpp>
 
 #include <span>
 #include <string>

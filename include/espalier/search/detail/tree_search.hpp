@@ -2,18 +2,13 @@
 
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/task.hpp>
-#include <espalier/core/tree.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/search/budget.hpp>
-#include <espalier/search/rollout.hpp>
+#include <espalier/search/detail/evaluation.hpp>
 
 #include <utility>
 
 namespace espalier::detail {
-
-/// The type of the trees that an engine with this evaluator grows.
-template <class Evaluate, class Env>
-using TreeBy = Tree<typename Env::State, typename Env::Action, value_of_t<Evaluate, Env>>;
 
 /// Ends a tree whose values were entered at their nodes alone.
 template <class Tree>

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
+#include <espalier/core/task.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/children.hpp>
+#include <espalier/search/detail/evaluation.hpp>
+#include <espalier/search/detail/flight.hpp>
 #include <espalier/search/detail/mcts_descent.hpp>
 #include <espalier/search/detail/mcts_growth.hpp>
-#include <espalier/search/rollout.hpp>
+#include <espalier/search/mcts.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+/// Mcts as a task. Include it where an engine is called by engine(env, root, seed).
 namespace espalier::detail {
 
 /// Parallel simulations in one tree. Selections are made in index order: simulation j is selected when the simulations
