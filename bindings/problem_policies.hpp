@@ -81,7 +81,10 @@ class Selection {
     std::vector<NodeId> ids = tree.children(parent);
     std::erase_if(ids, [&](NodeId id) { return tree[id].status == Status::pruned; });
     const auto visits = [&](NodeId id) { return std::int64_t(tree[id].visits) + tree[id].pending; };
-    const auto mean = [&](NodeId id) { return visits(id) ? tree[id].total / static_cast<double>(visits(id)) : 0.0; };
+    const auto mean = [&](NodeId id) {  // the parent's while all visits are under way
+      const auto& known = tree[id].visits == 0 && tree[id].pending > 0 ? tree[parent] : tree[id];
+      return known.total / std::max(known.visits, 1U);
+    };
     const auto prior = [&](NodeId id) { return static_cast<double>(tree[id].prior); };
     py::dict more;
     if (sees_siblings_) more["siblings"] = Siblings(tree, parent, ids);

@@ -11,8 +11,9 @@ A policy is called once per node, with one array entry per child:
     pruning(N, Q, P, kinds) -> Verdict    which positions to cut. `enough` skips kinds not grown yet
     backup(value, N, W) -> W              from the leaf to the root: visits with this one, and the new sums of values
 
-N holds visits (those under way included), Q mean values (0 where N is 0), P priors, W sums of values. A selection may
-take one more argument `siblings`, which holds all that a native selection reads of these children (`Siblings`).
+N holds visits (those under way included), Q mean values (0 where N is 0, the parent's where all are under way), P
+priors, W sums of values. A selection may take one more argument `siblings`, which holds all that a native selection
+reads of these children (`Siblings`).
 """
 
 from __future__ import annotations

@@ -126,7 +126,8 @@ Evaluator: TypeAlias = Callable[..., Batch[float]] | PerRequest[float | BaseExce
 class SelectionPolicy(Protocol):
     """A score for each child of a node. The highest is selected, the oldest of equals.
 
-    N: visits, those under way included. Q: mean values, 0 where N is 0. P: priors.
+    N: visits, those under way included. Q: mean values, 0 where N is 0, the parent's where all are under
+    way. P: priors.
     """
 
     def __call__(

@@ -64,10 +64,14 @@ TEST_CASE("the two values average apart and steer by the search value, worked ou
         doctest::Approx(0.5 + 1.4 * std::sqrt(std::log(4.0) / 2)));
   CHECK(method::detail::DecoupleUct(1.4, true)(parent, child) ==
         doctest::Approx(0.25 + 1.4 * std::sqrt(std::log(4.0) / 2)));  // the published code's fault
-  child.pending = 1;  // a simulation under way: a visit of -2, below every value
+  child.pending = 1;                                                  // a simulation under way: a visit without a value
   CHECK(method::detail::DecoupleUct(1.4, false)(parent, child) ==
-        doctest::Approx((1 - 2) / 3.0 + 1.4 * std::sqrt(std::log(4.0) / 3)));
-  child.visits = child.pending = 0;
+        doctest::Approx(0.5 + 1.4 * std::sqrt(std::log(4.0) / 3)));
+  child.visits = 0;  // the parent's mean
+  parent.total = {0, -1};
+  CHECK(method::detail::DecoupleUct(1.4, false)(parent, child) ==
+        doctest::Approx(-0.25 + 1.4 * std::sqrt(std::log(4.0))));
+  child.pending = 0;
   CHECK(std::isinf(method::detail::DecoupleUct(1.4, false)(parent, child)));
 }
 

@@ -31,9 +31,20 @@ TEST_CASE("UCT is the mean plus w sqrt(ln N / n)") {
   CHECK(Uct({.w = 0})(node(4, 8), node(1, 2)) == 0.5);
 }
 
-TEST_CASE("UCT counts simulations under way as visits of value zero, at the parent and at the child") {
-  // N = 6 + 2 = 8, n = 1 + 1 = 2, total 1: as above.
-  CHECK(Uct()(node(4, 6, 2), node(1, 1, 1)) == Uct()(node(4, 8), node(1, 2)));
+TEST_CASE("UCT counts simulations under way as visits without a value, at the parent and at the child") {
+  // N = 6 + 2 = 8, n = 1 + 1 = 2, and the mean of the one known value is 0.5: as above.
+  CHECK(Uct()(node(4, 6, 2), node(0.5, 1, 1)) == Uct()(node(4, 8), node(1, 2)));
+}
+
+TEST_CASE("a child with simulations under way alone has its parent's mean") {
+  using enum FirstPlay;
+  for (const FirstPlay rule : {infinite, parent, constant}) {
+    // N = 7 + 1 = 8, n = 2, 3.5 / 7 = 0.5: as above. PUCT: 0.5 + 1 * 0.5 * sqrt(16) / (1 + 1)
+    CHECK(Uct({.first_play = rule})(node(3.5, 7, 1), node(0, 0, 2)) == Uct()(node(4, 8), node(1, 2)));
+    CHECK(Puct({.c = 1, .unvisited = 9, .first_play = rule})(node(7, 14, 2), node(0, 0, 1, 0.5F)) == 1.5);
+    // Nothing is known of the parent: the number of the rule, if it has one. ln 1 = 0
+    CHECK(Uct({.unvisited = 0.3, .first_play = rule})(node(0, 0, 1), node(0, 0, 1)) == (rule == constant ? 0.3 : 0));
+  }
 }
 
 TEST_CASE("UCT tries every child once") {
@@ -49,8 +60,8 @@ TEST_CASE("PUCT is the mean plus c P sqrt(N) / (1 + n)") {
   CHECK(Puct()(node(9, 16), node(0, 0, 0, 0.25F)) == 2.5);
   // first-play value 0.5, c = 1: 0.5 + 0.25 * 4 = 1.5
   CHECK(Puct({.c = 1, .unvisited = 0.5})(node(9, 16), node(0, 0, 0, 0.25F)) == 1.5);
-  // a simulation under way: N = 15 + 1, n = 2 + 1, mean 1.5 / 3
-  CHECK(Puct()(node(9, 15, 1), node(1.5, 2, 1, 0.25F)) == 1.125);
+  // a simulation under way: N = 15 + 1, n = 2 + 1, mean 1 / 2
+  CHECK(Puct()(node(9, 15, 1), node(1, 2, 1, 0.25F)) == 1.125);
 }
 
 TEST_CASE("PUCT can sum N over the children, as Eq. 2 of ProRAG does") {

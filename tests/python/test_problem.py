@@ -197,7 +197,7 @@ def test_a_selection_sees_what_is_under_way():
 
     mcts(bandit, [None], bandit.value, selection=least, simulations=4, width=2, window=3)
     assert [sum(N) for N, _ in seen] == [1, 2, 3]
-    assert ([1, 1], [0.0, 0.0]) in seen  # both under way: visits of value zero
+    assert ([2, 1], [1.0, 1.0]) in seen  # the other is under way: it has the parent's mean
 
 
 def test_siblings_hold_what_a_native_selection_reads():
@@ -206,7 +206,7 @@ def test_siblings_hold_what_a_native_selection_reads():
     def uct(N, Q, P, siblings):
         seen.append(siblings)
         assert np.array_equal(N, siblings.visits + siblings.pending)
-        assert np.allclose(Q * N, siblings.totals)
+        assert np.allclose(Q * siblings.visits, siblings.totals)
         return np.where(N == 0, np.inf, Q + np.sqrt(2 * np.log(siblings.parent_visits) / np.maximum(N, 1)))
 
     [tree] = mcts(TicTacToe(), ["." * 9], playouts, selection=uct, simulations=50, width=9, values="leaf")

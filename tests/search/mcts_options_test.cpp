@@ -62,7 +62,7 @@ std::vector<std::uint32_t> child_visits(const Tree& tree, NodeId parent = 0) {
 
 }  // namespace
 
-TEST_CASE("virtual loss is removed exactly: visits are own evaluations and the visits of the children") {
+TEST_CASE("simulations under way are taken out exactly: visits are own evaluations and the visits of the children") {
   for (const std::uint32_t window : {1u, 8u, 32u})
     for (const auto expand : {Expand::all, Expand::one})
       for (const auto collision : {Collision::wait, Collision::evaluate}) {
@@ -134,14 +134,48 @@ TEST_CASE("one more value of a node counts only if it is known") {
   CHECK(tree.steps == 20);
 }
 
-TEST_CASE("virtual loss is the formula's: pulls that are under way avoid each other") {
-  // Arms worth 1, and three pulls under way at a time. A selection sees two others, each of which weighs as a visit of
-  // value 0, so it takes the third arm; alone, it would stay with the first.
+TEST_CASE("pulls that are under way avoid each other") {
+  // Arms worth 1, and three pulls under way at a time. A selection sees two others, each of which counts as a visit, so
+  // it takes the third arm; alone, it would stay with the first.
   toy::Bandit env({1, 1, 1});
   Mcts engine({.simulations = 9, .width = 3, .window = 3}, pays, Uct({.w = 0.1}));
   CHECK(child_visits(testing::complete(engine(env, env.root(), Seed(1)))) == std::vector<std::uint32_t>{3, 3, 3});
   Mcts serial({.simulations = 9, .width = 3, .window = 1}, pays, Uct({.w = 0}));
   CHECK(child_visits(testing::complete(serial(env, env.root(), Seed(1)))) == std::vector<std::uint32_t>{7, 1, 1});
+}
+
+TEST_CASE("what a search chooses depends neither on the zero of its values nor on their unit") {
+  // Values v become zero + unit v, and with them the range, the number of the first-play rule and the weight.
+  const auto choices = [](double zero, double unit, FirstPlay rule, const MctsOptions& given) {
+    MctsOptions options = given;
+    options.range = {zero, zero + unit};
+    UniformTree env({.branching = 3, .depth = 6});
+    const auto value = [=](UniformTree&, const UniformTree::State& s) { return zero + unit * UniformTree::value(s); };
+    const auto chosen = [&](auto select) {
+      Mcts engine(options, value, select);
+      const auto tree = testing::complete(engine(env, env.root(), Seed(1)));
+      std::vector<std::uint64_t> numbers{tree.choices, tree.explored};
+      for (NodeId id = 0; id < tree.size(); ++id) numbers.insert(numbers.end(), {tree[id].parent, tree[id].visits});
+      return numbers;
+    };
+    auto both = chosen(Uct({.w = 0.5 * unit, .unvisited = zero + 0.4 * unit, .first_play = rule}));
+    const auto puct = chosen(Puct({.c = 2 * unit, .unvisited = zero + 0.4 * unit, .first_play = rule}));
+    both.insert(both.end(), puct.begin(), puct.end());
+    return both;
+  };
+  for (const std::uint32_t window : {1u, 4u, 32u})
+    for (const auto collision : {Collision::wait, Collision::evaluate})
+      for (const auto expand : {Expand::all, Expand::one})
+        for (const auto rule : {FirstPlay::infinite, FirstPlay::parent, FirstPlay::constant}) {
+          CAPTURE(window);
+          CAPTURE(int(rule));
+          const MctsOptions options{
+              .simulations = 300, .width = 3, .window = window, .expand = expand, .collision = collision};
+          const auto expected = choices(0, 1, rule, options);
+          CHECK(choices(-1, 1, rule, options) == expected);
+          CHECK(choices(100, 1, rule, options) == expected);
+          CHECK(choices(-20, 16, rule, options) == expected);
+        }
 }
 
 TEST_CASE("which nodes get values of their own") {

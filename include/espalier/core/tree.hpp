@@ -53,7 +53,7 @@ struct Node {
   NodeId last_child = no_node;
   NodeId next_sibling = no_node;
   float prior = 1;            ///< [0, 1], share of the parent's policy, including merged duplicates
-  std::uint16_t pending = 0;  ///< simulations under way through this node (virtual loss)
+  std::uint16_t pending = 0;  ///< simulations under way through this node
   std::uint16_t drawn = 0;    ///< samples drawn for its children, duplicates included
   Kind kind = 0;              ///< the kind of the action that led here
   Status status = Status::open;
@@ -111,7 +111,7 @@ struct SearchFacts {
   Ending ending = Ending::done;
   std::uint64_t steps = 0;     ///< simulations or steps made, with which a search is replayed
   std::string prior_source{};  ///< where priors come from, empty = the environment's own shares
-  std::uint64_t choices = 0;   ///< selections among visited siblings (counted in tasks only)
+  std::uint64_t choices = 0;   ///< selections among siblings with values (counted in tasks only)
   std::uint64_t explored = 0;  ///< selections that did not follow the highest mean
   double lowest = std::numeric_limits<double>::infinity();    ///< smallest utility of an evaluation
   double highest = -std::numeric_limits<double>::infinity();  ///< largest utility of an evaluation

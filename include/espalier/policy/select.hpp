@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <limits>
 
-/// Selection policies. N is a node's visits plus the simulations under way through it. Those count as visits of value 0
-/// (virtual loss). A parent's N also holds its own evaluations.
+/// Selection policies. N is a node's visits plus the simulations under way through it. Those count as visits whose
+/// value is not known yet, so a mean is that of the known values. A parent's N also holds its own evaluations.
 ///
 /// A policy is p(parent, child) -> score. Two optional forms exist:
 /// - p.at(parent) -> f(child) is called once per parent.
@@ -16,7 +16,8 @@
 ///   p.alone(parent), which says where p.at(parent) gives the same scores.
 namespace espalier {
 
-/// The value that stands for the mean of a child without visits.
+/// The value that stands for the mean of a child without visits. One all of whose visits are under way has the
+/// parent's.
 enum class FirstPlay : std::uint8_t {
   infinite,  ///< it is tried before any visited child, the oldest first
   parent,    ///< the parent's mean
@@ -30,6 +31,13 @@ template <class Value>
 double unvisited_mean(FirstPlay rule, double number, const Node<Value>& parent) {
   if (rule == FirstPlay::infinite) return std::numeric_limits<double>::infinity();
   return rule == FirstPlay::parent ? utility(parent.mean()) : number;
+}
+/// The mean of a child through which simulations are under way: of its own values, else of the parent's. If neither has
+/// any, that of a child without visits, or 0 if that is infinite.
+template <class Value>
+double mean_under_way(FirstPlay rule, double number, const Node<Value>& parent, const Node<Value>& child) {
+  const bool constant = rule == FirstPlay::constant && child.visits == 0 && parent.visits == 0;
+  return constant ? number : utility((child.visits > 0 ? child : parent).mean());
 }
 
 }  // namespace detail
@@ -52,13 +60,14 @@ class Uct {
   template <class Value>
   [[nodiscard]] auto at(const Node<Value>& parent) const {
     const double n = parent.visits + parent.pending;
-    return [scaled = n > 1 ? options_.w * std::sqrt(std::log(n)) : 0,
-            unvisited =
-                detail::unvisited_mean(options_.first_play, options_.unvisited, parent)](const Node<Value>& child) {
+    return [first = options_.first_play, number = options_.unvisited, &parent,
+            scaled = n > 1 ? options_.w * std::sqrt(std::log(n)) : 0](const Node<Value>& child) {
       const double visits = child.visits + child.pending;
-      if (visits == 0) return unvisited + scaled;
+      if (visits == 0) return detail::unvisited_mean(first, number, parent) + scaled;
       const double inverse = 1 / visits;
-      return utility(child.total) * inverse + scaled * std::sqrt(inverse);
+      const double mean =
+          child.pending == 0 ? utility(child.total) * inverse : detail::mean_under_way(first, number, parent, child);
+      return mean + scaled * std::sqrt(inverse);
     };
   }
   /// The formula for one child.
@@ -125,10 +134,11 @@ class Puct {
   }
   template <class Value>
   [[nodiscard]] auto score(const Node<Value>& parent, double scaled) const {
-    return [scaled, unvisited = detail::unvisited_mean(options_.first_play, options_.unvisited, parent)](
-               const Node<Value>& child) {
+    return [first = options_.first_play, number = options_.unvisited, &parent, scaled](const Node<Value>& child) {
       const double n = visits(child);
-      const double mean = n > 0 ? utility(child.total) / n : unvisited;
+      const double mean = child.pending > 0 ? detail::mean_under_way(first, number, parent, child)
+                          : n > 0           ? utility(child.total) / n
+                                            : detail::unvisited_mean(first, number, parent);
       return mean + scaled * static_cast<double>(child.prior) / (1 + n);
     };
   }

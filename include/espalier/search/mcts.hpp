@@ -40,7 +40,7 @@ class SlidingWindow;
 ///
 /// If environment and evaluator await nothing, `search` runs as a plain loop. As a task, up to `window` simulations are
 /// under way in one tree. Selection j is made when exactly the simulations 0 ... j - window are merged, in index order.
-/// Those in between count as visits of value 0. A simulation that reaches a node which an earlier one is growing does
+/// Those in between count as visits whose value is not known yet. A simulation that reaches a node which an earlier one is growing does
 /// what `collision` says. So no tree depends on the order in which answers arrive.
 ///
 /// The pruning policy is asked after each simulation's merge: about the parent of the node whose value was merged, and

@@ -226,7 +226,7 @@ class SlidingWindow {
     const NodeId parent = (*tree_)[node].parent;
     if ((*tree_)[parent].status == Status::growing) grower_of(parent)->after = Status::expanded;
   }
-  /// Adds `by` to the simulations under way at a node and all its ancestors (virtual loss).
+  /// Adds `by` to the simulations under way at a node and all its ancestors.
   void hold(NodeId node, int by) {
     for (; node != no_node; node = (*tree_)[node].parent)
       (*tree_)[node].pending = static_cast<std::uint16_t>((*tree_)[node].pending + by);

@@ -71,11 +71,11 @@ class TwoPlayers {
     template <class Value>
     [[nodiscard]] auto at(const Node<Value>& parent) const {
       const double scaled = w_ * std::sqrt(std::log(static_cast<double>(parent.visits + parent.pending)));
-      return [scaled](const Node<Value>& child) {
+      return [scaled, &parent](const Node<Value>& child) {
         const double n = child.visits + child.pending;
         if (n == 0) return std::numeric_limits<double>::infinity();
-        const double inverse = 1 / n;
-        return (child.kind == 0 ? child.total : -child.total) * inverse + scaled * std::sqrt(inverse);
+        const Value mean = (child.visits > 0 ? child : parent).mean();
+        return (child.kind == 0 ? mean : -mean) + scaled * std::sqrt(1 / n);
       };
     }
     template <class Value>

@@ -5,6 +5,7 @@
 #include <espalier/search/hierarchical_beam.hpp>
 #include <espalier/search/mcts_task.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -18,18 +19,19 @@ namespace espalier::method {
 namespace detail {
 
 /// UCT over mean search values (Eq. 3). With `divide_again` the mean is divided by N once more, as in the published
-/// code. A simulation under way counts as a visit of value -2, which lies below every value.
+/// code.
 class DecoupleUct {
  public:
   DecoupleUct(double w, bool divide_again) : w_(w), divide_again_(divide_again) {}
   [[nodiscard]] auto at(const Node<Dual>& parent) const {
     const double n = parent.visits + parent.pending;
     const double scaled = n > 1 ? w_ * std::sqrt(std::log(n)) : 0;
-    return [scaled, again = divide_again_](const Node<Dual>& child) {
+    return [scaled, &parent, again = divide_again_](const Node<Dual>& child) {
       const double visits = child.visits + child.pending;
       if (visits == 0) return std::numeric_limits<double>::infinity();
-      const double total = utility(child.total) - 2.0 * child.pending;
-      return total / (again ? visits * visits : visits) + scaled / std::sqrt(visits);
+      const Node<Dual>& known = child.visits > 0 ? child : parent;
+      const double divisor = std::max(known.visits, 1U) * (again ? visits : 1);
+      return utility(known.total) / divisor + scaled / std::sqrt(visits);
     };
   }
   double operator()(const Node<Dual>& parent, const Node<Dual>& child) const { return at(parent)(child); }
