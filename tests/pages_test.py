@@ -110,16 +110,7 @@ def test_the_readme_shows_programs() -> None:
 
 
 @pytest.mark.parametrize(("page", "language", "text", "runs", "shown"), blocks())
-def test_block(
-    page: Path,
-    language: str,
-    text: str,
-    runs: bool,
-    shown: str | None,
-    readers: dict[Path, Reader],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_block(page, language, text, runs, shown, readers, monkeypatch, capsys):
     reader = readers[page]
     if language == "cpp":
         build = reader.folder / "program"

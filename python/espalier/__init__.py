@@ -57,8 +57,7 @@ from .runs.job import answer, expand, write_world
 from .runs.merge import merge
 from .runs.ray_run import ray_run
 from .runs.rescore import rescore
-from .search.grow import run
-from .search.method import Method
+from .search.method import Method, run
 from .tables import Run
 
 attach()

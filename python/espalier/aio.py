@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 from .bridge.awaited import Awaited, awaited
 from .bridge.per_request import PerRequest
 from .runs import job
-from .search import grow
+from .search import method
 
 __all__ = ["PerRequest", "answer", "expand", "run"]
 
@@ -64,6 +64,6 @@ def _awaitable(function: Callable[P, T]) -> Callable[P, Coroutine[Any, Any, T]]:
     return call
 
 
-run = _awaitable(grow.run)
+run = _awaitable(method.run)
 expand = _awaitable(job.expand)
 answer = _awaitable(job.answer)

@@ -31,7 +31,7 @@ from .commands import (
 )
 from .commands.shared.config import with_config
 from .commands.shared.parser import EXIT_CODES, Parser, add_command
-from .doctor.distribution import distribution
+from .doctor.inputs import distribution
 from .errors import Error, InputError, MissingPart, StoreError
 from .gone import gone_command
 

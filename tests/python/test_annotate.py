@@ -53,13 +53,10 @@ def test_replies_that_can_never_be_read_are_told_by_the_options_name(finished: P
 
 
 def test_the_model_to_ask_may_stand_behind_a_server(finished: Path, tmp_path: Path):
-    def judge(_: object) -> str:
-        return "The second is needed. <preference> 2 over 1 </preference>"
-
-    with ModelServer(lambda request: completion(judge(request))) as server:
+    verdict = completion("The second is needed. <preference> 2 over 1 </preference>")
+    with ModelServer(lambda request: verdict) as server:
         with_ = f"judge={server.url},strict"
-        done = espalier("annotate", finished, "--with", with_, "--out", tmp_path / "judged")
-    assert done.returncode == 0, done.stderr
+        good("annotate", finished, "--with", with_, "--out", tmp_path / "judged")
     pairs = rows(tmp_path / "judged" / "prm.jsonl")
     assert pairs and {pair["label"]["reason"] for pair in pairs} == {"The second is needed."}
     record = json.loads((tmp_path / "judged" / "run.json").read_text())
@@ -111,19 +108,10 @@ def test_the_same_annotation_again_gives_the_same_bytes_and_counts_no_call_twice
     assert all(tree.keys() == {"judge", "prm"} for tree in costs)
 
 
-@pytest.mark.parametrize(
-    ("run", "with_", "words"),
-    [
-        ("run", "jury", "allowed: judge, prm, cold_start, embedding"),
-        ("none", "judge", "no run in this folder"),
-    ],
-)
-def test_what_cannot_be_annotated_is_refused_in_one_line(
-    finished: Path, tmp_path: Path, run: str, with_: str, words: str
-):
-    refused = espalier("annotate", finished if run == "run" else tmp_path / "none", "--with", with_)
-    assert refused.returncode in (2, 3)
-    assert words in refused.stderr and refused.stderr.count("\n") == 1
+def test_what_cannot_be_annotated_is_refused_in_one_line(finished: Path, tmp_path: Path):
+    jury = "unknown annotation 'jury', allowed: judge, prm, cold_start, embedding"
+    assert jury in refused(2, "annotate", finished, "--with", "jury")
+    assert "no run in this folder" in refused(3, "annotate", tmp_path / "none", "--with", "judge")
 
 
 def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: Path):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import FILES, JOURNAL, contents, espalier, good, in_own_process, inputs, needs_journal, rows
+from conftest import FILES, JOURNAL, contents, espalier, good, in_own_process, inputs, needs_journal, refused, rows
+from espalier import cli
 
 
 @pytest.fixture(scope="module")
@@ -59,10 +60,15 @@ def test_python_and_the_command_line_write_the_same_bytes(finished: Path, data: 
     assert told[-1].questions_done == told[-1].questions == 12 and told[-1].calls == result.summary["calls"]
 
 
-def test_without_a_journal_and_one_after_the_other_the_files_are_the_same(finished: Path, files: Path, tmp_path: Path):
-    good("expand", *inputs(files), "--out", tmp_path, "--no-journal", "--in-flight", 1, "--open-questions", 1)
-    assert not (tmp_path / "journal.sqlite").exists()
+@pytest.mark.parametrize("journal", [JOURNAL, False])
+@pytest.mark.parametrize(("in_flight", "open_questions"), [(1, 1), (7, 3), (1000, 1000)])
+def test_execution_changes_no_byte(finished, files, tmp_path, in_flight, open_questions, journal):
+    more = ["--in-flight", in_flight, "--open-questions", open_questions, *([] if journal else ["--no-journal"])]
+    good("expand", *inputs(files), "--out", tmp_path, *more)
+    assert (tmp_path / "journal.sqlite").exists() == journal
     assert contents(tmp_path) == contents(finished)
+    summaries = [(out / "summary.json").read_bytes().partition(b'"seconds"')[0] for out in (tmp_path, finished)]
+    assert summaries[0] == summaries[1]
 
 
 def test_a_finished_run_is_recognised(finished: Path, files: Path):
@@ -82,39 +88,38 @@ def test_a_finished_run_is_recognised(finished: Path, files: Path):
     ],
 )
 def test_a_changed_search_option_is_refused_by_name(finished: Path, files: Path, change: list[str], name: str):
-    refused = espalier("expand", *inputs(files), "--out", finished, *change)
-    assert refused.returncode == 2 and name in refused.stderr and "overwrite" in refused.stderr
-    assert len(refused.stderr.splitlines()) == 1
+    said = refused(2, "expand", *inputs(files), "--out", finished, *change)
+    assert name in said and "overwrite" in said
 
 
 @needs_journal
 def test_overwrite_starts_over_and_keeps_the_journal(files: Path, tmp_path: Path):
-    assert espalier("expand", *inputs(files), "--out", tmp_path, "--limit", 3).returncode == 0
-    again = espalier("expand", *inputs(files), "--out", tmp_path, "--limit", 4, "--overwrite")
-    assert again.returncode == 0, again.stderr
+    good("expand", *inputs(files), "--out", tmp_path, "--limit", 3)
+    good("expand", *inputs(files), "--out", tmp_path, "--limit", 4, "--overwrite")
     assert len(rows(tmp_path / "answers.jsonl")) == 4
     assert sum(row["cached"] for row in rows(tmp_path / "costs.jsonl")) > 0
 
 
-def test_answer_prints_a_line_a_question_and_sees_no_gold(files: Path, tmp_path: Path):
+@pytest.mark.parametrize("inference", ["policy", "expansion"])
+def test_answer_prints_a_line_a_question_and_sees_no_gold(files: Path, tmp_path: Path, inference: str):
     bare = tmp_path / "bare.jsonl"
     bare.write_text(
         "".join(json.dumps({"id": r["id"], "question": r["question"]}) + "\n" for r in rows(files / "questions.jsonl"))
     )
-    done = in_own_process("answer", "--questions", bare, "--corpus", files / "corpus.jsonl", "--out", tmp_path / "out")
+    given = ["--questions", bare, "--corpus", files / "corpus.jsonl", "--set", f"inference={inference}"]
+    done = in_own_process("answer", *given, "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     lines = [line.split("\t") for line in done.stdout.splitlines()]
     answers = rows(tmp_path / "out" / "answers.jsonl")
     assert lines == [[row["id"], row["question"], row["answer"] or ""] for row in answers]
-    assert all(row["em"] is None for row in answers)
+    assert all(row["em"] is None and row["status"] == "done" for row in answers)
     assert "simulated" in done.stderr and "oracle" not in done.stderr
-    assert not (tmp_path / "out" / "dpo.jsonl").exists()
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["oracle"] is False
+    assert not {path.name for path in (tmp_path / "out").iterdir()} & {"sft.jsonl", "dpo.jsonl"}
 
 
 def test_answer_sees_no_gold_that_is_in_the_file(files: Path, tmp_path: Path):
-    own = good(
-        "answer", *inputs(files), "--out", tmp_path / "a", "--model", "simulated", "--set", "sim.recall=0", "--json"
-    )
+    own = good("answer", *inputs(files), "--out", tmp_path / "a", "--set", "sim.recall=0", "--json")
     row = json.loads(own.stdout.splitlines()[0])
     assert row["em"] is None and row["id"] == "wq-0000000"
 
@@ -122,16 +127,14 @@ def test_answer_sees_no_gold_that_is_in_the_file(files: Path, tmp_path: Path):
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])
 def test_a_method_that_has_nothing_to_search_is_refused_at_once(files: Path, tmp_path: Path, more: list[str]):
     given = [*inputs(files)[:2], *inputs(files)[4:], "--limit", 2]
-    refused = espalier("answer", "--method", "standard-rag", *given, "--out", tmp_path / "rag", *more)
-    assert refused.returncode == 2 and refused.stderr.count("\n") == 1
-    assert "name a --corpus, an --index or the URL of a --retriever" in refused.stderr
+    said = refused(2, "answer", "--method", "standard-rag", *given, "--out", tmp_path / "rag", *more)
+    assert "name a --corpus, an --index or the URL of a --retriever" in said
     assert not (tmp_path / "rag").exists()
 
 
 def test_a_method_that_never_searches_needs_nothing_to_search(files: Path, tmp_path: Path):
     given = [*inputs(files)[:2], *inputs(files)[4:], "--limit", 2]
-    done = espalier("answer", "--method", "direct", *given, "--out", tmp_path / "direct")
-    assert done.returncode == 0, done.stderr
+    good("answer", "--method", "direct", *given, "--out", tmp_path / "direct")
 
 
 def test_json_prints_the_summary(files: Path, tmp_path: Path):
@@ -149,8 +152,6 @@ def test_a_world_is_that_of_its_seed(tmp_path: Path):
 
 
 def test_version_names_the_parts_that_are_there_and_those_left_out(capsys, monkeypatch):
-    from espalier import cli
-
     assert cli.main(["--version"]) == 0
     out = capsys.readouterr().out
     assert f"espalier {esp.__version__}" in out and "espalier-rag" in out
@@ -180,22 +181,13 @@ def test_version_names_the_parts_that_are_there_and_those_left_out(capsys, monke
         (["world", "--out", "w", "--passages", "1"], "'passages' is 1"),
     ],
 )
-def test_a_wrong_command_line_is_one_line_and_exit_code_2(capsys, monkeypatch, tmp_path, arguments, message):
-    from espalier import cli
-
+def test_a_wrong_command_line_is_one_line_and_exit_code_2(monkeypatch, tmp_path, arguments, message):
     monkeypatch.chdir(tmp_path)
-    try:
-        code = cli.main(arguments)
-    except SystemExit as left:
-        code = left.code
-    err = capsys.readouterr().err
-    assert code == 2 and message in err and len(err.splitlines()) == 1
+    assert message in refused(2, *arguments)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_debug_shows_the_traceback(monkeypatch):
-    from espalier import cli
-
     monkeypatch.setenv("ESPALIER_DEBUG", "1")
     with pytest.raises(ValueError):
         cli.main(["expand", "--questions", "q", "--out", "o", "--set", "k=0"])

@@ -420,8 +420,8 @@ def test_the_command_writes_what_runs_read(tmp_path: Path):
     run = good("expand", "--questions", out, "--corpus", corpus, "--out", tmp_path / "run", "--dry-run")
     assert "2 questions, 4 passages" in run.stdout
 
-    missing = espalier("questions", tmp_path / "no.json", "--out", out)
-    assert missing.returncode == 3 and missing.stderr.endswith("no.json: No such file or directory\n")
+    missing = refused(3, "questions", tmp_path / "no.json", "--out", out)
+    assert missing.endswith("no.json: No such file or directory\n")
     popqa = put(tmp_path / "popQA.tsv", POPQA)
     assert "no passages come with these questions" in refused(
         3, "questions", popqa, "--out", tmp_path / "x.jsonl", "--corpus", tmp_path / "y.jsonl"
@@ -429,4 +429,4 @@ def test_the_command_writes_what_runs_read(tmp_path: Path):
     assert not list(tmp_path.glob("[xy].jsonl*"))
     done = espalier("questions", popqa, "--out", tmp_path / "x.jsonl", "--json")
     assert json.loads(done.stdout) == {"questions": 1, "without_gold": 0, "passages": 0}
-    assert espalier("questions", popqa, "--out", tmp_path / "x.jsonl", "--format", "popq").returncode == 2
+    assert "popq" in refused(2, "questions", popqa, "--out", tmp_path / "x.jsonl", "--format", "popq")

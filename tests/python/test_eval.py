@@ -1,9 +1,11 @@
-"""Methods side by side: plans, scores, tables, resuming, and two runs compared."""
+"""Methods side by side: plans, scores, tables, resuming, two runs compared, and the statistics,
+against enumeration and numbers worked out by hand."""
 
 from __future__ import annotations
 
 import csv
 import io
+import itertools
 import json
 import shutil
 from collections.abc import Callable
@@ -11,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import espalier as esp
+import numpy as np
 import pytest
 from conftest import ModelServer, completion, espalier, good, inputs, needs_journal, refused, rows, sensible
 from espalier import _core
-from espalier.eval import compare, evaluate, formats, metric_profiles, plots, score
+from espalier.eval import compare, evaluate, formats, metric_profiles, plots, score, statistics
 from espalier.eval.budget import budget_report
 from espalier.eval.plan import make_plan
 from espalier.eval.results import replies
@@ -93,9 +96,7 @@ def test_no_p_is_shown_as_none():
     assert [p_value(p) for p in (1, 0.0499, 0.0001, 0.00003)] == ["1.0000", "0.0499", "0.0001", "3e-05"]
 
 
-def test_the_best_method_is_the_baseline_unless_one_is_named(
-    finished: Path, files: Path, tmp_path: Path, result: dict[str, Any]
-):
+def test_the_best_method_is_the_baseline_unless_one_is_named(finished, files, tmp_path, result):
     best = max(result["runs"][:3], key=lambda run: run["f1"])
     assert result["baseline"] == best["name"] and best["against_baseline"] is None
     direct = result["runs"][0]["against_baseline"]["f1"]
@@ -166,13 +167,10 @@ def test_the_csv_holds_the_unrounded_figures(finished: Path, result: dict[str, A
     assert read[3]["option"] == "documents" and read[3]["value"] == "1"
 
 
-def test_plots_need_matplotlib_and_say_so(files: Path, tmp_path: Path, monkeypatch, capsys):
-    from espalier import cli
-
+def test_plots_need_matplotlib_and_say_so(files: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setattr(plots, "available", lambda: False)
-    arguments = ["eval", "--methods", "direct", *inputs(files), "--out", str(tmp_path / "out"), "--limit", "2"]
-    assert cli.main(arguments) == 0
-    assert "pip install matplotlib" in capsys.readouterr().err
+    done = good("eval", "--methods", "direct", *inputs(files), "--out", tmp_path / "out", "--limit", 2)
+    assert "pip install matplotlib" in done.stderr
     assert not (tmp_path / "out" / "plots").exists() and (tmp_path / "out" / "table.md").exists()
 
 
@@ -355,12 +353,8 @@ def test_json_prints_eval_json(files: Path, tmp_path: Path):
         (["--methods", "direct", "--model-for", "nothing=simulated"], "none of the methods has a purpose 'nothing'"),
     ],
 )
-def test_a_wrong_command_line_is_one_line_and_exit_code_2(files, tmp_path, capsys, arguments, message):
-    from espalier import cli
-
-    assert cli.main(["eval", *arguments, *inputs(files), "--out", str(tmp_path / "out")]) == 2
-    err = capsys.readouterr().err
-    assert message in err and len(err.splitlines()) == 1
+def test_a_wrong_command_line_is_one_line_and_exit_code_2(files, tmp_path, arguments, message):
+    assert message in refused(2, "eval", *arguments, *inputs(files), "--out", tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -445,37 +439,125 @@ def test_a_run_differs_from_itself_nowhere(finished: Path):
 
 def test_trees_that_gold_steered_are_labelled_and_other_options_named(files: Path, tmp_path: Path):
     for k in (2, 3):
-        assert espalier("expand", *inputs(files), "--out", tmp_path / str(k), "--set", f"k={k}").returncode == 0
+        good("expand", *inputs(files), "--out", tmp_path / str(k), "--set", f"k={k}")
     shown = espalier("report", tmp_path / "2", tmp_path / "3").stdout
     assert shown.count("oracle") == 2 and "k: A 2, B 3" in shown
 
 
 def test_runs_over_different_questions_have_a_page_and_no_table(finished: Path, files: Path, tmp_path: Path):
     command = ["answer", "--method", "direct", *inputs(files)]
-    assert espalier(*command, "--limit", 10, "--out", tmp_path / "ten").returncode == 0
-    refused = espalier("report", finished / "runs" / "direct", tmp_path / "ten")
-    assert refused.returncode == 0 and "wq-0000010, wq-0000011 (2 in all)" in refused.stderr
+    good(*command, "--limit", 10, "--out", tmp_path / "ten")
+    done = good("report", finished / "runs" / "direct", tmp_path / "ten")
+    assert "wq-0000010, wq-0000011 (2 in all)" in done.stderr
     other = tmp_path / "other.jsonl"
     lines = rows(files / "questions.jsonl")
     lines[4]["question"] = "Who else?"
     other.write_text("".join(json.dumps(row) + "\n" for row in lines))
     command[4] = str(other)
-    assert espalier(*command, "--out", tmp_path / "else").returncode == 0
-    refused = espalier("report", finished / "runs" / "direct", tmp_path / "else")
-    assert refused.returncode == 0 and "Who else?" in refused.stderr and len(refused.stderr.splitlines()) == 1
+    good(*command, "--out", tmp_path / "else")
+    done = good("report", finished / "runs" / "direct", tmp_path / "else")
+    assert "Who else?" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
 def test_folders_that_cannot_be_compared_are_named(finished: Path, files: Path, tmp_path: Path):
-    refused = espalier("report", finished, finished)
-    assert refused.returncode == 3 and "runs/decex" in refused.stderr
-    refused = espalier("report", tmp_path / "none", finished / "runs" / "decex")
-    assert refused.returncode == 3 and "none/run.json" in refused.stderr
+    assert "runs/decex" in refused(3, "report", finished, finished)
+    assert "none/run.json" in refused(3, "report", tmp_path / "none", finished / "runs" / "decex")
     gone = tmp_path / "gone.jsonl"
     shutil.copy(files / "questions.jsonl", gone)
-    run = ["answer", "--method", "direct", "--questions", gone, *inputs(files)[2:], "--out", tmp_path / "run"]
-    good(*run)
+    run = tmp_path / "run"
+    good("answer", "--method", "direct", "--questions", gone, *inputs(files)[2:], "--out", run)
     gone.unlink()
-    refused = espalier("report", tmp_path / "run", tmp_path / "run")
-    assert refused.returncode == 0 and "gone.jsonl" in refused.stderr and "--questions" in refused.stderr
-    found = espalier("report", tmp_path / "run", tmp_path / "run", "--questions", files / "questions.jsonl")
-    assert found.returncode == 0, found.stderr
+    done = good("report", run, run)
+    assert "gone.jsonl" in done.stderr and "--questions" in done.stderr
+    good("report", run, run, "--questions", files / "questions.jsonl")
+
+
+def test_draws_are_those_of_splitmix64():
+    # The published test vector of the generator, seed 1234567.
+    assert statistics.bits(1234567, 0, 3).tolist() == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    assert statistics.bits(1234567, 2, 1).tolist() == [9817491932198370423]
+
+
+def test_bootstrap_means_are_distributed_as_an_enumeration_says():
+    values = [0.0, 0.25, 1.0]
+    exact = sorted(sum(drawn) / 3 for drawn in itertools.product(values, repeat=3))
+    means = statistics.bootstrap_means(np.array([values]))[:, 0]
+    assert len(means) == statistics.RESAMPLES
+    for mean in sorted(set(exact)):  # 27 equally likely samples
+        assert np.mean(np.isclose(means, mean)) == pytest.approx(np.mean(np.isclose(exact, mean)), abs=0.015)
+    assert statistics.interval(means) == pytest.approx((0.0, 1.0))
+
+
+def test_the_interval_is_the_middle_95_percent():
+    assert statistics.interval(np.arange(1001.0)) == (25.0, 975.0)
+
+
+def test_bootstrap_means_of_two_runs_are_paired():
+    rng = np.random.default_rng(3)
+    run = rng.random(40)
+    means = statistics.bootstrap_means(np.array([run, run + 0.25, run]))
+    assert np.array_equal(means[:, 0], means[:, 2])
+    assert means[:, 1] - means[:, 0] == pytest.approx(0.25)
+
+
+def test_the_blocks_in_which_draws_are_made_change_nothing():
+    wide = np.vstack([np.arange(3000.0), np.ones(3000)])
+    means = statistics.bootstrap_means(wide, resamples=1500)  # more than one block
+    alone = [
+        np.mean(((statistics.bits(1, r * 3000, 3000) >> np.uint64(11)).astype(float) * 2.0**-53 * 3000).astype(int))
+        for r in (0, 700, 1499)
+    ]
+    assert means[[0, 700, 1499], 0] == pytest.approx(alone)
+    assert means[:, 1] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([1.0, 1.0, 1.0], 2 / 8),  # only all plus and all minus are as extreme
+        ([1.0, 1.0, -1.0], 1.0),
+        ([3.0, 1.0, 1.0, 0.0], 2 / 8),  # a 0 has no sign
+        ([3.0, -1.0, 1.0], 6 / 8),  # sums 3 5 1 3 and their negatives: 6 of 8 reach 3
+        ([0.1, 0.2, -0.3], 1.0),  # their sum is 0 in any order of adding
+        ([0.0, 0.0], 1.0),
+        ([], 1.0),
+    ],
+)
+def test_sign_flips_are_enumerated_for_few_differences(differences: list[float], p: float):
+    assert statistics.sign_flip_p(differences) == pytest.approx(p)
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 9, 13, statistics.EXACT])
+def test_exact_p_values_are_right_to_the_last_digit(size: int):
+    # Thirds are no binary fractions. All assignments of signs are counted here in whole numbers.
+    whole = [(-1) ** i * (1 + (i * i + 3 * size) % 7) for i in range(size)]
+    observed = abs(sum(whole))
+    reached = sum(
+        abs(sum(s * w for s, w in zip(signs, whole, strict=True))) >= observed
+        for signs in itertools.product((1, -1), repeat=size)
+    )
+    assert statistics.sign_flip_p([w / 3 for w in whole]) == pytest.approx(reached / 2**size, rel=0, abs=2e-16)
+
+
+def test_random_sign_flips_agree_with_the_binomial_distribution():
+    # 20 differences of one size, 14 of them positive: the sign test, P(at least 14 or at most 6 of 20).
+    differences = [0.5] * 14 + [-0.5] * 6
+    assert statistics.sign_flip_p(differences) == pytest.approx(2 * 60460 / 2**20, abs=0.01)
+    assert statistics.sign_flip_p(differences) == statistics.sign_flip_p(differences)
+    assert statistics.sign_flip_p([1.0] * 60) == 1 / (1 + statistics.RESAMPLES)  # never 0
+
+
+def test_holm_adjusts_step_by_step():
+    # sorted 0.01 0.02 0.03 0.04: times 4, 3, 2, 1 = 0.04 0.06 0.06 0.04, then never less than before
+    assert statistics.holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert statistics.holm([0.5, 0.6]) == [1.0, 1.0]
+    assert statistics.holm([]) == []
+
+
+def test_a_paired_test_has_difference_interval_and_p():
+    base, values = np.array([0.0, 0.0, 1.0]), np.array([1.0, 1.0, 1.0])
+    means = statistics.bootstrap_means(np.array([values, base]))
+    test = statistics.paired_test(values, base, means[:, 0] - means[:, 1])
+    assert test["difference"] == pytest.approx(2 / 3)
+    assert test["interval"] == pytest.approx((0.0, 1.0))
+    assert test["p"] == pytest.approx(0.5)  # two differences: ++ and -- of four

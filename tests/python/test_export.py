@@ -272,9 +272,7 @@ def test_a_real_run_gives_as_many_rows_as_it_has_and_the_same_bytes_again(files:
         ("rollouts", ROLLOUT, ["steps", 0, "process_reward"], None, "annotate RUN --with prm"),
     ],
 )
-def test_bad_rows_are_named_and_nothing_is_written(
-    tmp_path: Path, product: str, row: dict[str, Any], path: list[Any], value: object, message: str
-):
+def test_bad_rows_are_named_and_nothing_is_written(tmp_path, product, row, path, value, message):
     bad: Any = copy.deepcopy(row)
     inner = bad
     for step in path[:-1]:

@@ -156,9 +156,7 @@ PURPOSES = [
 
 
 @pytest.mark.parametrize(("method", "purpose", "text", "expected"), PURPOSES)
-def test_a_row_offers_the_tools_of_its_purpose(
-    tmp_path: Path, method: str, purpose: str, text: str, expected: list[str] | None
-):
+def test_a_row_offers_the_tools_of_its_purpose(tmp_path, method, purpose, text, expected):
     provenance = {"tree": "q1", "nodes": [1], "method": method} | ({"purpose": purpose} if purpose else {})
     row = only(write_run(tmp_path / "run", sft=[STEP | {"completion": text, "provenance": provenance}]), "sft.messages")
     offered = row["tools"] and [tool["function"]["name"] for tool in json.loads(row["tools"])]

@@ -233,9 +233,7 @@ SEARCHES: dict[str, tuple[str, str | None, dict[str, Any]]] = {
 
 @needs_journal
 @pytest.mark.parametrize(("method", "preset", "options"), SEARCHES.values(), ids=SEARCHES)
-def test_prompts_and_replies_are_those_of_the_search(
-    files: Path, tmp_path: Path, method: str, preset: str | None, options: dict[str, Any]
-):
+def test_prompts_and_replies_are_those_of_the_search(files, tmp_path, method, preset, options):
     run = expanded(files, tmp_path / "run", method=method, limit=6, preset=preset, set=options).folder
     with sqlite3.connect(run / "journal.sqlite") as journal:
         asked = {json.loads(body)["messages"][-1]["content"] for (body,) in journal.execute("SELECT json FROM request")}

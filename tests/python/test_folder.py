@@ -16,7 +16,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_journal, sensible, start
+from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_journal, refused, sensible, start
 from espalier.cli import main
 
 pytestmark = needs_journal
@@ -66,11 +66,9 @@ def test_a_second_process_ends_at_once_and_says_who_works_there(files: Path, tmp
                 ["rescore", finished_copy(files, tmp_path), "--out", out],
                 ["eval", "--methods", "direct", *inputs(files), "--out", out],
             ):
-                refused = espalier(*second)
+                said = refused(3, *second)
                 owner = f"process {first} on {socket.gethostname()}"
-                assert refused.returncode == 3, refused.stderr
-                assert f"{out}: this folder is in use: {owner}" in refused.stderr
-                assert "espalier expand" in refused.stderr and refused.stderr.count("\n") == 1
+                assert f"{out}: this folder is in use: {owner}" in said and "espalier expand" in said
             assert server.requests == []
         assert (out / "run.lock").exists()  # it was killed
         good("expand", *command, "--model", server.url)
@@ -148,9 +146,7 @@ def test_an_annotation_that_is_killed_leaves_the_old_files_or_the_new(tmp_path: 
         ("summary.json", None),
     ],
 )
-def test_an_output_that_was_damaged_is_made_again(
-    run: Path, files: Path, name: str, damage: Callable[[bytes], bytes] | None
-):
+def test_an_output_that_was_damaged_is_made_again(run, files, name, damage):
     before = contents(run)
     kept = (run / name).read_bytes()
     if damage is None:
@@ -159,9 +155,8 @@ def test_an_output_that_was_damaged_is_made_again(
         (run / name).write_bytes(damage(kept))
         assert (run / name).read_bytes() != kept
     command = ["expand", *inputs(files), *SMALL, "--out", run]
-    named = espalier(*command, "--no-journal")
-    assert named.returncode == 3 and named.stderr.count("\n") == 1
-    assert f"{run / name}: is not as the run left it, and there is no journal" in named.stderr
+    named = refused(3, *command, "--no-journal")
+    assert f"{run / name}: is not as the run left it, and there is no journal" in named
     mended = good(*command)
     assert f"made again from its journal: {name}" in mended.stderr
     assert contents(run) == before
@@ -206,9 +201,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5])
-def test_a_full_disk_is_named_and_where_there_is_room_the_run_goes_on(
-    run: Path, files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], share: float
-):
+def test_a_full_disk_is_named_and_where_there_is_room_the_run_goes_on(run, files, tmp_path, capsys, share):
     command = list(map(str, ["expand", *inputs(files), *SMALL, "--out", tmp_path / "out"]))
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     most = max(path.stat().st_size for path in run.iterdir())
@@ -231,9 +224,7 @@ def public(finished: Path) -> Iterator[Path]:
         yield Path(shutil.copytree(finished, Path(folder) / "run"))
 
 
-def test_a_folder_that_cannot_be_written_is_named(
-    public: Path, files: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
-):
+def test_a_folder_that_cannot_be_written_is_named(public, files, capsys, tmp_path):
     world = public.parent / "world"
     world.mkdir()
     for name in ("questions.jsonl", "corpus.jsonl"):

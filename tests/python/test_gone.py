@@ -86,9 +86,7 @@ def test_a_value_that_is_gone_is_said_to_be(files: Path, tmp_path: Path, more: d
         esp.expand(**world, **{"model": "simulated"} | more, out=tmp_path / "o")
 
 
-def test_where_a_name_still_lives_elsewhere_only_what_lost_it_is_told(
-    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
+def test_where_a_name_still_lives_elsewhere_only_what_lost_it_is_told(files, tmp_path, capsys):
     said = "option 'rows' is gone since 0.3.0: "
     with pytest.raises(ValueError, match=f"^{said}form=policy"):
         esp.Method("decex", set={"rows": "all"})

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import contents, inputs, rows
+from conftest import ModelServer, completion, contents, inputs, rows
 from espalier.cli import main
 
 ACTIONS = (
@@ -56,6 +57,46 @@ def test_no_method_takes_a_document_for_the_model_or_shows_a_gold_answer(name: s
         judges = {"judge", "judge_answer"} if job == "expand" else set()  # reward trees by gold
         assert {prompt.purpose for prompt in shown if GOLD in prompt.text} <= judges
         assert not [text for text in queries + answers if "PWNED" in text or GOLD in text]
+
+
+# Something that every purpose can read: marks of searches first, so that loops go on for as long as they may.
+REPLY = (
+    "Follow up: which ship?\nQuery: a ship\n<search> a ship </search> <query> a ship </query> <subquery> a ship "
+    "</subquery> <question> which ship? </question> <|begin_search_query|>a ship<|end_search_query|> Search(a ship)\n"
+    "<evidence> none </evidence> <subanswer> none </subanswer> <conclusion> none </conclusion> Intermediate answer: "
+    "none\nLet's search: a ship\n<score> 0.5, 0.5 </score> <score> 0.5 </score> Scores: 0, 0, 0\nClass: C\nAnswer: a "
+    "ship\nSo the answer is: a ship\nSo the final answer is: a ship\nFinal Answer: a ship\n<answer> a ship </answer> "
+    "\\boxed{a ship} Finish(a ship)"
+)
+
+
+@pytest.mark.parametrize("name", esp._core.method_names())
+def test_the_gold_answers_of_a_file_of_questions_reach_no_model_that_answers(name: str, tmp_path: Path):
+    known = {"decomposition": [{"question": GOLD, "answer": GOLD}], "supporting_titles": [GOLD]}
+    question = {"id": "q", "question": "What is the name of the ship?", "golden_answers": [GOLD], "metadata": known}
+    esp.write_jsonl(tmp_path / "questions.jsonl", [question])
+    ships = [{"id": f"d{i}", "title": f"Ship {i}", "contents": f"Ship {i}\nIt sails."} for i in range(5)]
+    esp.write_jsonl(tmp_path / "corpus.jsonl", ships)
+    given = {part: str(tmp_path / f"{part}.jsonl") for part in ("questions", "corpus")} | {"method": name}
+    with ModelServer(lambda request: completion(REPLY), owner="vllm") as server:  # it can be asked for all
+
+        def shown(job: Any, out: str, **options: str) -> bool:
+            run = {"out": str(tmp_path / out), "model": server.url, "model_name": "m", "set": options, "journal": False}
+            server.requests.clear()
+            try:
+                job(**given, **run)
+            except esp.errors.Error as error:
+                assert "log-probabilities" in str(error)  # this server gives none
+            assert server.requests
+            return GOLD in json.dumps(server.requests)
+
+        for form in ("policy", "expansion") if name == "decex" else ("",):
+            assert not shown(esp.answer, f"answer-{form}", **({"inference": form} if form else {}))
+        left = [path for path in tmp_path.glob("answer-*/*.jsonl")]
+        assert not [path for path in left if GOLD in path.read_text()]
+        if name in ("decex", "reasonrag"):  # gold steers both, and a judge of labelled trees is shown it
+            assert shown(esp.expand, "expand") is (name == "reasonrag")
+            assert GOLD in (tmp_path / "expand/trees.jsonl").read_text()
 
 
 def test_names_of_folders_and_questions_lead_nowhere_else(files: Path, tmp_path: Path):

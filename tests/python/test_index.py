@@ -264,9 +264,7 @@ def test_a_run_over_an_index_has_the_bytes_of_one_over_the_corpus(runs: tuple[Pa
 
 
 @needs_journal
-def test_a_run_over_an_index_is_rescored_and_recognised(
-    runs: tuple[Path, Path], files: Path, index: Path, tmp_path: Path
-):
+def test_a_run_over_an_index_is_rescored_and_recognised(runs, files, index, tmp_path):
     again = [esp.rescore(run, {"margin": 0.9}, out=tmp_path / run.name).summary["calls"] for run in runs]
     assert again[0] == again[1]
     done = good("expand", *with_index(files, index), "--out", runs[1])

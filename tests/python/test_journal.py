@@ -11,7 +11,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, contents, espalier, inputs, needs_journal, start
+from conftest import ModelServer, contents, espalier, good, inputs, needs_journal, refused, start
 from killing import everything
 
 pytestmark = needs_journal
@@ -20,7 +20,7 @@ pytestmark = needs_journal
 @pytest.fixture(scope="module")
 def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("run")
-    assert espalier("expand", *inputs(files), "--out", out, "--limit", 4).returncode == 0
+    good("expand", *inputs(files), "--out", out, "--limit", 4)
     return out
 
 
@@ -39,7 +39,7 @@ def stats(journal: Path) -> dict:
     return json.loads(espalier("journal", journal, "--json").stdout)
 
 
-def test_stats_count_records_and_tokens(run: Path):
+def test_stats_count_records_and_tokens(run: Path, files: Path):
     before = stats(run)
     summary = json.loads((run / "summary.json").read_text())
     accounts = json.loads((run / "accounts.json").read_text())
@@ -54,11 +54,7 @@ def test_stats_count_records_and_tokens(run: Path):
     assert use["records"] == group["records"]
 
     (run / "summary.json").unlink()
-    questions = json.loads((run / "run.json").read_text())["noted"]
-    again = espalier(
-        "expand", "--questions", questions["questions"], "--corpus", questions["corpus"], "--out", run, "--limit", 4
-    )
-    assert again.returncode == 0, again.stderr
+    good("expand", *inputs(files), "--out", run, "--limit", 4)
     after = stats(run)["groups"][0]
     assert after["records"] == group["records"]
     shown = espalier("journal", run).stdout
@@ -84,16 +80,15 @@ def test_the_lines_of_the_docs_for_sqlite_read_and_delete(run: Path):
 def test_what_is_no_journal_is_refused_by_name(tmp_path: Path, run: Path):
     (tmp_path / "notes.txt").write_text("these are notes " * 50)
     for path, words in [(tmp_path / "notes.txt", "is not a journal"), (tmp_path / "no", "there is no journal")]:
-        refused = espalier("journal", path)
-        assert refused.returncode == 3 and words in refused.stderr and str(path) in refused.stderr
+        said = refused(3, "journal", path)
+        assert words in said and str(path) in said
     tamper(run, "PRAGMA user_version = 1")
-    refused = espalier("journal", run)
-    assert refused.returncode == 3 and "schema version 1" in refused.stderr
+    assert "schema version 1" in refused(3, "journal", run)
 
 
 def test_two_processes_share_a_journal_while_both_write(files: Path, tmp_path: Path):
     command = ["expand", *inputs(files), "--limit", 6]
-    assert espalier(*command, "--out", tmp_path / "alone").returncode == 0
+    good(*command, "--out", tmp_path / "alone")
     shared = tmp_path / "shared.sqlite"
     command += ["--journal", shared, "--in-flight", 4]
     with start(*command, "--out", tmp_path / "a") as a, start(*command, "--out", tmp_path / "b") as b:
@@ -127,20 +122,18 @@ def test_a_replay_needs_no_server(files: Path, tmp_path: Path, command: list[str
         return [*(word.replace("URL", url) for word in command), *run]
 
     with ModelServer(everything) as server:
-        done = espalier(*at(server.url.removesuffix("/v1")))
-        assert done.returncode == 0, done.stderr
+        good(*at(server.url.removesuffix("/v1")))
         asked = server.requests[:]
     assert {key for request in asked for key in ("messages", "queries", "texts", "input") if key in request} == asks
     files_ = {path.name: path.read_bytes() for path in (tmp_path / "run").glob("*.jsonl") if path.name != "costs.jsonl"}
     for name in [*files_, "summary.json"]:
         (tmp_path / "run" / name).unlink()
-    again = espalier(*at("http://replayed.invalid"), "--replay")
-    assert again.returncode == 0, again.stderr
+    good(*at("http://replayed.invalid"), "--replay")
     assert {name: (tmp_path / "run" / name).read_bytes() for name in files_} == files_
     rescored = esp.rescore(tmp_path / "run", {}, out=tmp_path / "again")
     assert rescored.open == 0
 
 
 def test_a_replay_without_a_journal_says_so(files: Path, tmp_path: Path):
-    refused = espalier("expand", *inputs(files), "--out", tmp_path / "run", "--replay")
-    assert refused.returncode == 3 and "there is no journal to replay" in refused.stderr
+    said = refused(3, "expand", *inputs(files), "--out", tmp_path / "run", "--replay")
+    assert "there is no journal to replay" in said

@@ -15,9 +15,9 @@ from conftest import inputs, needs_http
 from espalier import cli
 from espalier.errors import Error, InputError, MissingPart
 from espalier.local import engine, facts, folder, memory
+from espalier.local.decoding import seed_of, until_stop
 from espalier.local.engine import LlamaEngine
 from espalier.local.gguf import read_header
-from espalier.local.sampling import seed_of, until_stop
 from espalier.local.sources import encoder_source_of, source_of
 from espalier.runs import given as _given
 
@@ -169,9 +169,7 @@ def test_sources_are_read():
     assert encoder and encoder.options == {"pooling": "mean"}
 
 
-def test_a_dry_run_tells_of_models_in_the_process(
-    file: Path, files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+def test_a_dry_run_tells_of_models_in_the_process(file, files, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(facts, "library", object)
     monkeypatch.setattr(facts, "has_gpu", lambda _: False)
     words = ["answer", *map(str, inputs(files)), "--out", str(tmp_path / "out"), "--model", "simulated", "--dry-run"]
@@ -225,9 +223,7 @@ def test_the_files_content_is_the_models_identity(file: Path, data: dict[str, Pa
     assert LlamaEngine(file).revision != LlamaEngine(same / file.name).revision
 
 
-def test_thinking_reaches_the_server_of_a_file(
-    file: Path, data: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_thinking_reaches_the_server_of_a_file(file, data, tmp_path, monkeypatch):
     class Told(Exception):
         pass
 

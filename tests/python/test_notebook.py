@@ -14,9 +14,8 @@ from xml.etree import ElementTree
 import espalier as esp
 import pytest
 from conftest import expanded, rows
-from espalier.notebook.chosen import chosen
 from espalier.notebook.picture import drawn
-from espalier.notebook.tree_plot import layout
+from espalier.notebook.tree_plot import chosen, layout
 
 HOSTILE = '</summary></details><script>alert(1)</script><img src=x onerror=alert(1)> $x^2$ & \u202egnp\u202c \x1b[31m"'
 needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="needs matplotlib")

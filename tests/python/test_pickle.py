@@ -48,9 +48,7 @@ def test_a_copy_is_another_tree_with_the_same_content(again: Callable[[Any], Any
     assert products("decex", [other]) == products("decex", [tree])
 
 
-def test_a_search_with_prompts_of_ones_own_leaves_trees_that_keep_them(
-    world: esp.World, bm25: esp.Bm25, tmp_path: Path
-):
+def test_a_search_with_prompts_of_ones_own_leaves_trees_that_keep_them(world, bm25, tmp_path):
     (tmp_path / "sub_question.txt").write_text("My own words. {question}\n")
     search = esp.DecExRag(prompts=str(tmp_path))
     trees = esp.run(search, world.questions[:2], model=esp.Simulated(world.questions), retriever=bm25)

@@ -37,6 +37,7 @@ class Bandit:
         return [0.0 if state is None else self.arms[state] for state in states]
 
 
+BANDIT = Bandit([0.1, 0.2])
 LINES = [(0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6)]
 
 
@@ -434,37 +435,33 @@ def test_a_wrong_reply_names_the_part_and_the_lengths(search, name, function, me
     ],
 )
 def test_a_wrong_reply_of_a_policy_is_named(policy, message):
-    bandit = Bandit([0.1, 0.2])
     with pytest.raises(ValueError, match=message):
-        mcts(bandit, [None], bandit.value, **policy)
+        mcts(BANDIT, [None], BANDIT.value, **policy)
 
 
 @pytest.mark.parametrize("stage", ["filter", "decide", "keep"])
 def test_a_wrong_verdict_is_named(stage):
-    bandit = Bandit([0.1, 0.2])
     with pytest.raises(TypeError, match=f"{stage} must return a Verdict, but it returned list"):
-        layered(bandit, [None], bandit.value, **{stage: lambda N, Q, P, kinds: [1]})
+        layered(BANDIT, [None], BANDIT.value, **{stage: lambda N, Q, P, kinds: [1]})
     with pytest.raises(ValueError, match=f"{stage} cuts position 2 of 2 siblings"):
-        layered(bandit, [None], bandit.value, **{stage: lambda N, Q, P, kinds: Verdict(cut=[2])})
+        layered(BANDIT, [None], BANDIT.value, **{stage: lambda N, Q, P, kinds: Verdict(cut=[2])})
 
 
 def test_what_is_no_function_is_a_type_error():
-    bandit = Bandit([0.1, 0.2])
     with pytest.raises(TypeError, match="the problem's kinds must be a function, not NoneType"):
-        mcts(object(), [None], bandit.value)
+        mcts(object(), [None], BANDIT.value)
     with pytest.raises(TypeError, match="the value must be a function, not float"):
-        mcts(bandit, [None], 0.5)
+        mcts(BANDIT, [None], 0.5)
     with pytest.raises(TypeError, match="the selection must be a function, not str"):
-        mcts(bandit, [None], bandit.value, selection="uct")
+        mcts(BANDIT, [None], BANDIT.value, selection="uct")
     with pytest.raises(TypeError, match="the keep must be a function, not int"):
-        layered(bandit, [None], bandit.value, keep=1)
+        layered(BANDIT, [None], BANDIT.value, keep=1)
 
 
 @pytest.mark.parametrize("option", [{"simulations": 0}, {"width": 0}, {"window": 0}, {"width": 256}])
 def test_a_bad_option_is_named(option):
-    bandit = Bandit([0.1, 0.2])
     with pytest.raises(ValueError, match=next(iter(option))):
-        mcts(bandit, [None], bandit.value, **option)
+        mcts(BANDIT, [None], BANDIT.value, **option)
     with pytest.raises(ValueError, match="prior"):
         Proposal(0, -1.0)
 
@@ -483,8 +480,6 @@ def test_an_exception_of_a_part_keeps_its_traceback(name):
 
 
 def test_a_failure_in_place_of_an_item_costs_its_own_tree_only():
-    bandit = Bandit([0.1, 0.2])
-
     class Two(Bandit):
         def kinds(self, states):
             return [[0] if isinstance(state, str) else [] for state in states]
@@ -494,18 +489,17 @@ def test_a_failure_in_place_of_an_item_costs_its_own_tree_only():
             return [gone if state == "second" else a for state, a in zip(states, actions, strict=True)]
 
     with pytest.raises(esp.errors.BackendError, match="the second is lost") as caught:
-        mcts(Two([0.1, 0.2]), ["first", "second", "third"], bandit.value)
+        mcts(Two([0.1, 0.2]), ["first", "second", "third"], BANDIT.value)
     first, second, third = caught.value.trees
     assert second is None and visits(first) == visits(third) and first.root.visits == 32
 
 
 def test_a_signal_ends_a_search_that_calls_no_python():
-    bandit = Bandit([0.1, 0.2])
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.2)
     try:
         with pytest.raises(KeyboardInterrupt):
-            mcts(bandit, [None], bandit.value, simulations=2**32 - 1)
+            mcts(BANDIT, [None], BANDIT.value, simulations=2**32 - 1)
     finally:
         signal.signal(signal.SIGALRM, before)
 
@@ -516,8 +510,7 @@ def test_no_roots_give_no_trees():
 
 
 def test_a_root_that_is_an_end_is_valued_alone():
-    bandit = Bandit([0.1, 0.2])
-    [tree] = mcts(bandit, [1], bandit.value, simulations=5)
+    [tree] = mcts(BANDIT, [1], BANDIT.value, simulations=5)
     assert len(tree) == 1 and tree.root.value == pytest.approx(0.2) and tree.root.visits == 5
     assert tree.root.parent is None and tree.root.action is None and tree.root.status == "terminal"
 
@@ -542,8 +535,7 @@ def test_a_tree_prints_as_an_outline_that_no_text_can_break():
 
 
 def test_nodes_know_their_place():
-    bandit = Bandit([0.1, 0.2])
-    [tree] = mcts(bandit, [None], bandit.value)
+    [tree] = mcts(BANDIT, [None], BANDIT.value)
     [first, second] = tree.root.children
     assert first.parent == tree.root and hash(first) != hash(second) and tree.nodes == [tree.root, first, second]
     assert repr(second) == f"ProblemNode(id=2, action=1, value={second.value}, visits={second.visits})"

@@ -35,9 +35,7 @@ def model(server: ModelServer) -> list[str]:
 
 
 @pytest.mark.parametrize("command", ["expand", "answer"])
-def test_a_run_whose_replies_have_no_tags_exits_with_4_and_says_why(
-    command: str, silent: ModelServer, files: Path, tmp_path: Path
-):
+def test_a_run_whose_replies_have_no_tags_exits_with_4_and_says_why(command, silent, files, tmp_path):
     words = [command, "--method", "reasonrag", *inputs(files), *model(silent), "--limit", "5", "--out", tmp_path]
     done = espalier(*words)
     assert done.returncode == 4
@@ -101,9 +99,7 @@ def test_replies_that_max_tokens_cut_are_counted_apart(files: Path, tmp_path: Pa
     assert _summary.helps("search-r1") == both and _summary.helps("decex") == f"{both} and --set shots=2"
 
 
-def test_an_evaluation_has_a_column_of_readable_shares_and_exits_with_4(
-    silent: ModelServer, files: Path, tmp_path: Path
-):
+def test_an_evaluation_has_a_column_of_readable_shares_and_exits_with_4(silent, files, tmp_path):
     words = ["--methods", "direct,reasonrag", *inputs(files), *model(silent), "--limit", "3"]
     done = espalier("eval", *words, "--out", tmp_path)
     assert done.returncode == 4, done.stderr

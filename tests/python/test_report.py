@@ -9,8 +9,7 @@ from conftest import expanded
 from espalier import cli
 from espalier.errors import InputError
 from espalier.report import write_report
-from espalier.report.page import end, json_in_html
-from espalier.report.sources import FOLDER, SCRIPTS, STYLES, script, style
+from espalier.report.page import FOLDER, SCRIPTS, STYLES, end, json_in_html, script, style
 from espalier.report.summary import escaped
 
 HOSTILE = (

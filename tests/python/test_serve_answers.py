@@ -284,9 +284,7 @@ def test_a_budget_gives_the_best_answer_so_far_or_says_that_there_is_none(files:
     check(unanswered, simulated(files, set={"max_calls": 1}))
 
 
-def test_a_failing_model_is_the_servers_failure_and_no_key_is_shown(
-    files: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-):
+def test_a_failing_model_is_the_servers_failure_and_no_key_is_shown(files, monkeypatch, caplog, capfd):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-upstream-55")
     body = json.dumps({"error": {"message": "the key sk-upstream-55 is not good"}}).encode()
     with ModelServer(lambda request: (401, body)) as server:

@@ -1,14 +1,25 @@
-"""Sorts of servers, as the package and the command know them (what each is sent stands in the tests of the backend)."""
+"""Sorts of servers, as the package and the command know them (what each is sent stands in the tests of the backend),
+and several servers for one model."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, good, inputs, needs_http, needs_journal, refused, sensible
+from conftest import (
+    ModelServer,
+    completion,
+    contents,
+    espalier,
+    good,
+    inputs,
+    needs_http,
+    needs_journal,
+    refused,
+    sensible,
+)
 
 pytestmark = needs_http
 
@@ -77,9 +88,7 @@ def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
         (["--protocol", "tools", "--server", "other"], "cannot be asked for calls of tools"),
     ],
 )
-def test_what_a_server_cannot_be_asked_is_refused_at_the_start(
-    options: list[Any], reason: str, files: Path, tmp_path: Path
-):
+def test_what_a_server_cannot_be_asked_is_refused_at_the_start(options, reason, files, tmp_path):
     nowhere = ["--model", "http://127.0.0.1:9/v1", "--model-name", "m", "--out", tmp_path / "out"]
     for more in ([], ["--dry-run"]):
         assert reason in refused(2, "expand", *inputs(files), *nowhere, *options, *more)
@@ -95,3 +104,52 @@ def test_an_unknown_server_is_asked_before_it_is_refused(owner: str, code: int, 
     assert done.returncode == code, done.stderr
     assert bool(server.requests) == (code == 0)
     assert ("'other' cannot be asked for thinking" in done.stderr) == (code == 2)
+
+
+def answers(request: dict) -> tuple[int, bytes]:
+    return completion(sensible(request))
+
+
+@needs_journal
+def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(tmp_path: Path):
+    esp.write_world(tmp_path / "world", passages=300, questions=40, seed=5)  # so many that each server has some
+    run = ["expand", *inputs(tmp_path / "world"), "--model-name", "m", "--in-flight", 16]
+    with ModelServer(answers) as alone:
+        good(*run, "--model", alone.url, "--out", tmp_path / "one")
+    with ModelServer(answers) as a, ModelServer(answers) as b, ModelServer(lambda _: (503, b"")) as ill:
+        endpoints = ["--endpoint", b.url + "*2", "--endpoint", ill.url]
+        good(*run, "--model", a.url, *endpoints, "--out", tmp_path / "three")
+        assert a.requests and b.requests
+        accounts = json.loads((tmp_path / "three" / "accounts.json").read_text())
+        assert [endpoint["url"] for endpoint in accounts["endpoints"]] == [a.url, b.url, ill.url]
+        assert accounts["endpoints"][2]["failures"] > 0
+        assert accounts["model"]["requests"] == sum(endpoint["requests"] for endpoint in accounts["endpoints"])
+        assert accounts["model"]["requests"] >= accounts["model"]["paid_applied"] + accounts["model"]["paid_cancelled"]
+    assert contents(tmp_path / "three") == contents(tmp_path / "one")
+
+
+@needs_journal
+def test_a_purposes_model_has_servers_of_its_own(files: Path, tmp_path: Path):
+    run = ["expand", *inputs(files), "--model-name", "m"]
+    with ModelServer(answers) as main, ModelServer(answers) as a, ModelServer(answers) as b:
+        another = ["--model-for", f"rollout={a.url},m"]
+        good(*run, "--model", main.url, *another, "--out", tmp_path / "one")
+        seen = [len(server.requests) for server in (main, a, b)]
+        assert seen[0] and seen[1] and not seen[2]
+        another += ["--endpoint", f"rollout={b.url}*2"]
+        good(*run, "--model", main.url, *another, "--out", tmp_path / "two")
+        more = [len(server.requests) - before for server, before in zip((main, a, b), seen, strict=True)]
+        assert more[0] == seen[0] and more[1] and more[2] and more[1] + more[2] == seen[1]
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+@needs_http
+def test_bad_fleets_are_named(files: Path, tmp_path: Path):
+    run = ["expand", *inputs(files), "--model-name", "m", "--out", tmp_path / "out"]
+    url = "http://127.0.0.1:9/v1"
+    assert "'endpoint'" in refused(2, *run, "--endpoint", url)
+    for endpoint, said in ((f"{url}*0", "'endpoint'"), (url, "'endpoint'"), (f"rollout={url}", "purpose 'rollout'")):
+        assert said in refused(2, *run, "--model", url, "--endpoint", endpoint)
+    for alone in ("simulated", "http://127.0.0.1:9/classify,m"):
+        other = ("--model-for", f"rollout={alone}")
+        assert "'endpoint'" in refused(2, *run, "--model", url, *other, "--endpoint", f"rollout={url}")

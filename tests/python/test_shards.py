@@ -17,8 +17,8 @@ from conftest import ModelServer, espalier, expanded, good, inputs, needs_journa
 from espalier import _core
 from espalier.eval.plan import make_plan
 from espalier.runs import merge
-from espalier.runs.shards import Shard
-from espalier.runs.whole_summary import whole_summary
+from espalier.runs.merge import Shard
+from espalier.runs.summary import whole_summary
 from hypothesis import given
 from hypothesis import strategies as st
 from killing import Counted, everything, kill_until_done
@@ -107,8 +107,7 @@ def test_answers_of_shards(data: dict[str, Any], tmp_path: Path):
     esp.answer(**data, out=tmp_path / "whole")
     for part in (1, 2):
         esp.answer(**data, out=tmp_path / str(part), shard=f"{part}/2")
-    done = espalier("merge", tmp_path / "2", tmp_path / "1", "--out", tmp_path / "merged")
-    assert done.returncode == 0 and "Report:" in done.stdout, done.stderr
+    assert "Report:" in good("merge", tmp_path / "2", tmp_path / "1", "--out", tmp_path / "merged").stdout
     assert same(tmp_path / "merged") == same(tmp_path / "whole")
 
 
@@ -163,19 +162,16 @@ def test_a_merged_folder_is_a_run_like_others(data: dict[str, Any], whole: Path,
     for run in (whole, merged):
         name = "one" if run == whole else "two"
         assert esp.rescore(run, {"margin": 0.5}, out=tmp_path / f"rescored {name}").open == 0
-        done = espalier("export", run, "--format", "sft.messages", "--out", tmp_path / f"exported {name}")
-        assert done.returncode == 0, done.stderr
+        good("export", run, "--format", "sft.messages", "--out", tmp_path / f"exported {name}")
     assert same(tmp_path / "rescored one") == same(tmp_path / "rescored two")
     exported = [(tmp_path / f"exported {name}" / "train.jsonl") for name in ("one", "two")]
     assert exported[0].exists() == exported[1].exists()
     before = same(merged)
-    assert espalier("report", merged).returncode == 0
+    good("report", merged)
     assert same(merged) == before
 
 
-def test_memory_holds_blocks_of_rows_and_not_the_files(
-    whole: Path, three: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_memory_holds_blocks_of_rows_and_not_the_files(whole, three, tmp_path, monkeypatch):
     monkeypatch.setattr(merge, "MEMORY", 300)  # a row or so of each shard
     esp.merge(three, out=tmp_path / "merged")
     assert same(tmp_path / "merged") == same(whole)
@@ -199,10 +195,12 @@ def test_memory_holds_blocks_of_rows_and_not_the_files(
     assert peak < (tmp_path / "sft.jsonl").stat().st_size / 5
 
 
-def test_a_shard_that_changes_during_the_merge_ends_it_and_nothing_is_left(
-    three: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(merge, "record_of", lambda folder: {})
+def test_a_shard_that_changes_during_the_merge_ends_it_and_nothing_is_left(three, tmp_path, monkeypatch):
+    def changed(shards):
+        monkeypatch.setattr(merge, "record_of", lambda folder: {})
+        return ""
+
+    monkeypatch.setattr(merge, "shared_journal", changed)
     with pytest.raises(esp.errors.InputError, match="was changed while it was merged"):
         esp.merge(three, out=tmp_path / "merged")
     assert list((tmp_path / "merged").iterdir()) == []
@@ -333,8 +331,8 @@ def test_a_folder_that_holds_something_else_is_not_written_to(whole: Path, three
 
 def test_the_option_is_refused_where_it_names_no_shard(files: Path, tmp_path: Path):
     done = espalier("expand", *inputs(files), "--shard", "0/3", "--out", tmp_path / "run")
-    assert done.returncode == 2
-    assert done.stderr == "espalier: option 'shard' is 0/3, allowed: I/N, from 1/N to N/N\n"
+    said = "espalier: option 'shard' is 0/3, allowed: I/N, from 1/N to N/N\n"
+    assert (done.returncode, done.stderr) == (2, said)
     plan = espalier("answer", *inputs(files), "--shard", "1/3", "--out", tmp_path / "run", "--dry-run", "--json")
     held = [row for row in rows(files / "questions.jsonl") if _core.in_shard("1/3", row["id"])]
     assert json.loads(plan.stdout)["questions"] == len(held)

@@ -43,9 +43,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 @needs_http
 @pytest.mark.parametrize("shown", [[], ["--json"]])
-def test_the_command_names_a_dead_server_once_and_again_at_its_end(
-    files: Path, tmp_path: Path, dead: str, shown: list[str]
-):
+def test_the_command_names_a_dead_server_once_and_again_at_its_end(files, tmp_path, dead, shown):
     job = [*inputs(files), "--limit", 3, "--out", tmp_path / "run", "--model", dead, "--model-name", "m"]
     done = espalier("answer", *job, "--deadline", 4, *shown)
     lines = done.stderr.splitlines()

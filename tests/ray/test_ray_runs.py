@@ -109,9 +109,7 @@ def test_a_run_that_is_spread_is_the_bytes_of_one_run(cluster: Cluster, files: P
     assert again.returncode == 0, again.stderr
 
 
-def test_workers_that_are_killed_change_nothing(
-    cluster: Cluster, files: Path, counted: Counted, killer: Killer, whole: tuple[dict[str, bytes], int], tmp_path: Path
-):
+def test_workers_that_are_killed_change_nothing(cluster, files, counted, killer, whole, tmp_path):
     for number in range(1, 5):
         killer.at(number * whole[1] // 6)
     done = in_own_process(*command(files, counted.server), *spread(cluster, tmp_path / "out"))
@@ -142,9 +140,7 @@ def test_shards_on_the_nodes_own_disks_are_the_bytes_of_one_run_whoever_is_lost(
     assert same(out) == whole[0]
 
 
-def test_an_evaluation_is_that_of_one_machine(
-    cluster: Cluster, files: Path, counted: Counted, killer: Killer, tmp_path: Path
-):
+def test_an_evaluation_is_that_of_one_machine(cluster, files, counted, killer, tmp_path):
     line = ["eval", "--methods", "direct,decex", *command(files, counted.server)[1:]]
     line[line.index("n=2")] = "decex.n=2"
     many = [*line, "--out", tmp_path / "many", "--ray", cluster.address]
@@ -158,9 +154,7 @@ def test_an_evaluation_is_that_of_one_machine(
     assert results[0] == results[1]
 
 
-def test_a_driver_that_is_killed_goes_on_where_it_was(
-    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
-):
+def test_a_driver_that_is_killed_goes_on_where_it_was(cluster, files, counted, whole, tmp_path):
     line = [*command(files, counted.server), *spread(cluster, tmp_path / "out")]
     for _ in range(2):
         with start(*line) as driver:
@@ -175,9 +169,7 @@ def test_a_driver_that_is_killed_goes_on_where_it_was(
     assert in_own_process(*line).returncode == 0 and counted.asked.total() == asked
 
 
-def test_a_second_driver_and_another_number_of_shards_are_refused(
-    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
-):
+def test_a_second_driver_and_another_number_of_shards_are_refused(cluster, files, counted, whole, tmp_path):
     out, refused = tmp_path / "out", []
     line = command(files, counted.server)
     counted.at(whole[1] // 2, lambda: refused.append(in_own_process(*line, *spread(cluster, out))))
@@ -197,9 +189,7 @@ def test_a_second_driver_and_another_number_of_shards_are_refused(
     assert same(out) == whole[0] and counted.asked.total() == asked
 
 
-def test_a_folder_that_is_no_shard_leaves_the_others_finished(
-    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
-):
+def test_a_folder_that_is_no_shard_leaves_the_others_finished(cluster, files, counted, whole, tmp_path):
     out = tmp_path / "out"
     (out / "shards").mkdir(parents=True)
     (out / "shards/shard-2").write_text("no folder")
@@ -220,9 +210,7 @@ def test_a_folder_that_is_no_shard_leaves_the_others_finished(
     assert same(out) == whole[0] and counted.again == 0
 
 
-def test_other_options_are_refused_before_anything_is_paid(
-    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
-):
+def test_other_options_are_refused_before_anything_is_paid(cluster, files, counted, whole, tmp_path):
     out = tmp_path / "out"
     line = [*command(files, counted.server), *spread(cluster, out)]
     with start(*line) as driver:
@@ -248,9 +236,7 @@ def test_what_a_node_lacks_is_said(cluster: Cluster, files: Path, tmp_path: Path
         esp.ray_run("expand", address=cluster.address, **data, constrain="off", out=tmp_path / "out")
 
 
-def test_a_node_that_is_lost_changes_nothing(
-    cluster: Cluster, files: Path, counted: Counted, whole: tuple[dict[str, bytes], int], tmp_path: Path
-):
+def test_a_node_that_is_lost_changes_nothing(cluster, files, counted, whole, tmp_path):
     lost = cluster.list_all_nodes()[-1]
     counted.at(whole[1] // 2, lambda: cluster.remove_node(lost, allow_graceful=False))
     more = ["--out", tmp_path / "out", "--ray", cluster.address, "--shards", 6]

@@ -100,9 +100,7 @@ def test_weights_that_are_no_numbers_are_never_written(run: Path, tiny: Path, tm
     assert not list((tmp_path / "saved" / "checkpoints").glob("checkpoint-*"))
 
 
-def test_a_gguf_file_that_cannot_be_written_is_refused_before_the_first_step(
-    run: Path, network, tmp_path: Path, monkeypatch
-):
+def test_a_gguf_file_that_cannot_be_written_is_refused_before_the_first_step(run, network, tmp_path, monkeypatch):
     monkeypatch.setattr("espalier.train.trainer.Watch.on_train_begin", lambda *args, **more: pytest.fail("it began"))
     network.config.rope_parameters = {"rope_type": "linear", "rope_theta": 10000.0, "factor": 2.0}
     saved(network, tmp_path / "model")

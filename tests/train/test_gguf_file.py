@@ -13,8 +13,7 @@ import tokenizers
 import transformers
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import MARKS, TEMPLATE
-from espalier.train.gguf_file import check_gguf, write_gguf
-from espalier.train.gguf_split import BYTES, SPLITS, WORDS, in_turn, isolated
+from espalier.train.gguf_file import BYTES, SPLITS, WORDS, check_gguf, in_turn, isolated, write_gguf
 from espalier.train.policy import load_policy
 from espalier.train.source import source_of
 

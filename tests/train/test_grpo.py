@@ -57,9 +57,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
 
 
 @pytest.mark.parametrize("learned", [[1, 1], [1, 0]])
-def test_the_gradient_is_the_masked_sum_by_hand(
-    world: Path, tiny: Path, network: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: list[int]
-):
+def test_the_gradient_is_the_masked_sum_by_hand(world, tiny, network, tmp_path, monkeypatch, learned):
     """Advantages of the shape (B, T), which differ within a row, weigh each token's own log-probability."""
     fake(monkeypatch, Rollouts(SAMPLED.prompt_ids, SAMPLED.completion_ids, learned, [0, 0]))
     by_token = torch.tensor([[2.0, -0.5, 3.0], [-1.0, 9.0, 9.0]])  # 9: padding, which is outside the loss
@@ -160,9 +158,7 @@ def test_parts_hold_every_row_once_without_common_padding():
     assert int(first["num_items_in_batch"]) == 3
 
 
-def test_the_reference_by_parts_says_what_it_says_of_all_rows_at_once(
-    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_reference_by_parts_says_what_it_says_of_all_rows_at_once(world, tiny, tmp_path, monkeypatch):
     """Twenty rows of unequal lengths are three parts. The numbers are compared where a token was said."""
     asked = [list(range(5, 6 + i)) for i in range(20)]
     said = [list(range(8, 9 + 7 * i % 5)) for i in range(20)]
@@ -197,9 +193,7 @@ def test_outcomes_are_logged_one_by_one_or_as_their_mean():
 
 @pytest.mark.parametrize("advantage", ["outcome", "tree"])
 @pytest.mark.parametrize("method", ["decex", "prorag"])
-def test_the_engine_samples_from_the_weights_as_they_are(
-    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str, advantage: str
-):
+def test_the_engine_samples_from_the_weights_as_they_are(world, tiny, tmp_path, monkeypatch, method, advantage):
     """Every method and advantage runs. Each step's samples come from the weights of that step."""
     from espalier.local.transformers import Transformers
 
@@ -224,9 +218,7 @@ def test_the_engine_samples_from_the_weights_as_they_are(
     assert {"reward", "kl", "clip_ratio/region_mean", "completions/mean_length"} <= lines[0].keys()
 
 
-def test_a_step_is_learned_from_the_tokens_that_the_model_wrote(
-    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_step_is_learned_from_the_tokens_that_the_model_wrote(world, tiny, tmp_path, monkeypatch):
     """An untrained model writes texts in tokens that no tokenizer would choose for them."""
     wrote: list[list[int]] = []
     again: list[list[int]] = []
@@ -276,9 +268,7 @@ def constant(trace: Any, beta: float, tokens: Any) -> Any:
     return Advantages({leaf: 1.0 + i for i, leaf in enumerate(trace.outcomes)}, {})
 
 
-def test_a_killed_training_ends_as_an_unbroken_one(
-    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_killed_training_ends_as_an_unbroken_one(world, tiny, tmp_path, monkeypatch):
     monkeypatch.setattr("espalier.train.rollouts.ADVANTAGES", {"outcome": constant})
     train(world, tiny, tmp_path / "unbroken")
     with monkeypatch.context() as killed:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 import test_prm
@@ -18,9 +17,7 @@ from training import SMALL, Killed, kill_at, same, train_dpo, train_sft, write_r
 
 @pytest.mark.parametrize("train", [train_sft, train_dpo])
 @pytest.mark.parametrize("accumulate", [1, 2])
-def test_a_killed_training_ends_as_an_unbroken_one(
-    run: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any, accumulate: int
-):
+def test_a_killed_training_ends_as_an_unbroken_one(run, tiny, tmp_path, monkeypatch, train, accumulate):
     more = {"max_steps": 0, "epochs": 2.0 * accumulate, "save_every": 2, "batch_tokens": 4096, "accumulate": accumulate}
     train(run, tiny, tmp_path / "unbroken", **more)
     for step in (3, 5):
@@ -35,9 +32,7 @@ def test_a_killed_training_ends_as_an_unbroken_one(
 
 
 @pytest.mark.parametrize(("train", "row"), [(value, test_value.row), (prm, test_prm.row)])
-def test_a_killed_training_with_adapters_keeps_its_heads(
-    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, train: Any, row: Any
-):
+def test_a_killed_training_with_adapters_keeps_its_heads(tiny, tmp_path, monkeypatch, train, row):
     data = write_rows(tmp_path / "run", train.__name__, [row(i) for i in range(16)])
     more = {**SMALL, "lora": 2, "max_steps": 6, "save_every": 2, "data": data, "model": str(tiny)}
     train(out=tmp_path / "unbroken", **more)
@@ -49,9 +44,7 @@ def test_a_killed_training_with_adapters_keeps_its_heads(
     assert same(tmp_path / "unbroken", tmp_path / "killed")
 
 
-def test_a_kill_while_a_checkpoint_is_written_leaves_the_one_before(
-    run: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_kill_while_a_checkpoint_is_written_leaves_the_one_before(run, tiny, tmp_path, monkeypatch):
     train_sft(run, tiny, tmp_path / "unbroken", save_every=1)
     original, calls = checkpoints.synchronise, []
 
@@ -72,9 +65,7 @@ def test_a_kill_while_a_checkpoint_is_written_leaves_the_one_before(
     assert same(tmp_path / "unbroken", tmp_path / "killed")
 
 
-def test_a_full_disk_is_named_and_leaves_the_checkpoint_before(
-    run: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_full_disk_is_named_and_leaves_the_checkpoint_before(run, tiny, tmp_path, monkeypatch):
     original = os.fsync
 
     def full(opened: int) -> None:

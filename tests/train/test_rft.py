@@ -1,23 +1,25 @@
-"""Rejection sampling: what is kept, and what is recognised."""
+"""Rejection sampling: what is kept, and what is recognised; and process rewards from a server."""
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import espalier
 import pytest
+import torch
 from espalier.errors import Error, InputError
 from espalier.io.rows import read_rows
 from espalier.runs.job import RunResult
 from espalier.train import grpo, rft
-from espalier.train.kept import by_process_reward, by_rule
+from espalier.train.rft import by_process_reward, by_rule
 from espalier.train.rollouts import by_step
 from espalier.train.sampling import write_copies
 from espalier.train.trajectories import chains, steps
-from training import same
+from training import same, scoring, weights_of
 
 SEARCH = "<think> I look </think>\n<search> Sudus </search>"
 RIGHT = "<think> done </think>\n<answer> gold </answer>"
@@ -62,7 +64,7 @@ def run_of(world: Path, replies: dict[int, list[str]], **more: Any) -> tuple[Pat
 
 
 def test_a_rule_keeps_right_chains_once_and_counts_the_others(world: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("espalier.train.kept.MOST_RETRIEVALS", 1)
+    monkeypatch.setattr("espalier.train.rft.MOST_RETRIEVALS", 1)
     replies = {0: [RIGHT], 1: [WRONG], 2: ["no form"], 3: [RIGHT], 4: [SEARCH, RIGHT], 5: [SEARCH, SEARCH, RIGHT]}
     run, _ = run_of(world, replies)
     kept = by_rule(run, {"q": ["gold"]})
@@ -120,11 +122,9 @@ def train(world: Path, model: Path, out: Path, **more: Any) -> Any:
     return rft(**{**small, **more})
 
 
-def test_what_was_sampled_and_trained_is_recognised(
-    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_what_was_sampled_and_trained_is_recognised(world, tiny, tmp_path, monkeypatch):
     """An untrained model is never right, so that here every chain is kept."""
-    monkeypatch.setattr("espalier.train.kept.fault", lambda *args: "")
+    monkeypatch.setattr("espalier.train.rft.fault", lambda *args: "")
     out = tmp_path / "out"
 
     def killed(path: Path, text: str) -> None:
@@ -178,9 +178,7 @@ def test_bad_questions_are_named(world: Path, tiny: Path, tmp_path: Path, stage:
         stage(model=str(tiny), out=tmp_path / "out", **files)
 
 
-def test_a_question_that_stays_open_is_an_error(
-    world: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_question_that_stays_open_is_an_error(world, tiny, tmp_path, monkeypatch):
     """Its trajectories would be missing."""
     monkeypatch.setattr(
         "espalier.train.sampling.run_job",
@@ -188,3 +186,45 @@ def test_a_question_that_stays_open_is_an_error(
     )
     with pytest.raises(Error, match=r"the samples of questions.jsonl: 3 questions stay open: no"):
         train(world, tiny, tmp_path / "out")
+
+
+@pytest.fixture(scope="module")
+def prm() -> Iterator[str]:
+    """A reward model that likes long texts."""
+    with scoring(lambda text: len(text) % 16 / 8 - 1) as url:
+        yield f"{url},prm"
+
+
+@pytest.fixture(scope="module")
+def common(tmp_path_factory: pytest.TempPathFactory, prm: str) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("world")
+    (folder / "prompts").mkdir()
+    for purpose in ("rollout", "forced_answer", "step"):
+        (folder / "prompts" / f"{purpose}.txt").write_text("Q: {question}\n{history}>")
+    espalier.write_world(folder, passages=60, questions=4, seed=5, max_hops=1)
+    return {
+        "questions": str(folder / "questions.jsonl"), "corpus": str(folder / "corpus.jsonl"), "lr": 1e-3, "prm": prm,
+        "prompts": str(folder / "prompts"), "method": "prorag", "device": "cpu", "threads": 1, "warmup": 0,
+        "set": {"max_tokens": 12, "documents": 1},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("beta", [0.3, 0.0])
+def test_steps_are_learned_from_by_their_rewards(common: dict[str, Any], tiny: Path, tmp_path: Path, beta: float):
+    """An untrained model is never right: all outcomes are equal, and only process rewards move the weights."""
+    own = {"steps": 1, "group": 4, "group_questions": 2, "kl": 0.0, "advantage": "process", "beta": beta}
+    grpo(model=str(tiny), out=tmp_path / "out", **common, **own)
+    begun, now = weights_of(tiny), weights_of(tmp_path / "out")
+    assert any(not torch.equal(one, begun[name]) for name, one in now.items()) == (beta > 0)
+
+
+def test_rewards_over_tokens_move_the_weights_elsewhere(common: dict[str, Any], tiny: Path, tmp_path: Path):
+    own = {"steps": 1, "group": 4, "group_questions": 2, "kl": 0.0, "advantage": "process"}
+    for normalise in ("step", "token"):
+        grpo(model=str(tiny), out=tmp_path / normalise, normalise=normalise, **common, **own)
+    assert not same(tmp_path / "step", tmp_path / "token")
+
+
+def test_steps_of_wrong_trajectories_are_dropped_and_counted(common: dict[str, Any], tiny: Path, tmp_path: Path):
+    with pytest.raises(InputError, match=r"no trajectory was kept: .*; 8 dropped: the step is on no right path"):
+        rft(model=str(tiny), out=tmp_path / "out", samples=2, filter="prm", **common)

@@ -1,4 +1,4 @@
-"""`train sft` from rows to a model."""
+"""`train sft` from rows to a model, its weighted loss with numbers worked out by hand, and new small models."""
 
 from __future__ import annotations
 
@@ -13,12 +13,20 @@ from typing import Any
 import espalier as esp
 import pytest
 import torch
+import transformers
 from espalier.errors import InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.reader import read_product
 from espalier.export.tokenizer import Tokenizer
+from espalier.local.grammar import Grammars
+from espalier.train.batches import LengthBatches, amount, collate, weighted_nll
 from espalier.train.data import Row
+from espalier.train.examples import Example, held_out
+from espalier.train.gguf_file import write_gguf
+from espalier.train.micro import hidden, new_model, new_tokenizer, size_of, width_for
 from espalier.train.options import SftOptions
+from espalier.train.policy import load_policy
+from espalier.train.source import source_of
 from espalier.train.stages.sft import example_of
 from espalier.train.trainer import OwnLoss
 from training import same, sft_row, train_dpo, train_sft, weights_of, write_rows
@@ -93,9 +101,7 @@ def test_the_rate_rises_from_the_first_step_on(run: Path, tiny: Path, tmp_path: 
     assert not same(tiny, tmp_path / "one")
 
 
-def test_a_loss_that_is_no_number_is_in_no_record(
-    run: Path, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_loss_that_is_no_number_is_in_no_record(run, tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(OwnLoss, "evaluate", lambda self, *args, **more: self.log({"eval_loss": math.inf}))
     trained = train_sft(run, tiny, tmp_path / "out", eval_share=0.3, max_steps=1)
     assert trained.loss and trained.eval_loss is None
@@ -161,3 +167,175 @@ def test_adapters_are_merged(run: Path, tiny: Path, tmp_path: Path):
     assert before.keys() == after.keys()
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed and all(re.search("proj", name) for name in changed)
+
+
+class Fixed:
+    """Says the same logits at every place."""
+
+    def __init__(self, logits: list[float]) -> None:
+        self.logits = torch.tensor(logits)
+
+    def __call__(self, input_ids: torch.Tensor, logits_to_keep: int, **_: Any) -> Any:
+        return SimpleNamespace(logits=self.logits.expand(len(input_ids), logits_to_keep, -1))
+
+
+def test_the_loss_of_two_tokens_is_that_of_the_formula():
+    """p = (1/4, 3/4). Token 0 with weight 2 and token 1 with weight 1: 2 ln 4 + ln 4/3 = 3.0602, over 2 tokens
+    1.5301, over the weights 1.0201."""
+    model = Fixed([0.0, math.log(3)])
+    ids, weights = torch.tensor([[1, 0, 1]]), torch.tensor([[0.0, 2.0, 1.0]])
+    total = weighted_nll(model, ids, weights)
+    assert total.item() == pytest.approx(2 * math.log(4) + math.log(4 / 3), abs=1e-6)
+    assert amount(weights, "tokens").item() == 2 and amount(weights, "weights").item() == 3
+    assert (total / amount(weights, "tokens")).item() == pytest.approx(1.530136, abs=1e-5)
+    assert (total / amount(weights, "weights")).item() == pytest.approx(1.020091, abs=1e-5)
+
+
+def test_weights_of_one_are_the_plain_loss_of_transformers(network):
+    torch.manual_seed(1)
+    ids = torch.randint(0, 256, (3, 20))
+    weights = torch.ones(3, 20)
+    weights[:, :6] = 0
+    labels = ids.masked_fill(weights == 0, -100)
+    plain = network(input_ids=ids, labels=labels).loss
+    ours = weighted_nll(network, ids, weights) / amount(weights, "tokens")
+    assert ours.item() == pytest.approx(plain.item(), abs=1e-6)
+
+
+def test_rows_that_begin_their_loss_at_different_places_lose_nothing(network):
+    torch.manual_seed(2)
+    ids, weights = torch.randint(0, 256, (2, 12)), torch.zeros(2, 12)
+    weights[0, 9], weights[1, 3:5] = 2.0, 0.5
+    logs = torch.log_softmax(network(input_ids=ids).logits, -1)
+    nll = -logs[:, :-1].gather(2, ids[:, 1:, None])[..., 0]
+    assert weighted_nll(network, ids, weights).item() == pytest.approx((nll * weights[:, 1:]).sum().item(), abs=1e-4)
+
+
+def test_padding_changes_no_loss(network):
+    rows = [Example("a", [5, 6, 7], [0, 1, 1]), Example("b", list(range(9)), [0.0] * 4 + [1.0] * 5)]
+    together = collate(rows, pad=256)
+    apart = sum(weighted_nll(network, *collate([row], pad=256).values()).item() for row in rows)
+    assert weighted_nll(network, together["input_ids"], together["weights"]).item() == pytest.approx(apart, abs=1e-4)
+
+
+def test_what_documents_say_is_not_learned(network):
+    """The logits that predict a document's tokens get no gradient, and what follows them does."""
+    torch.manual_seed(3)
+    ids, weights = torch.randint(0, 256, (1, 12)), torch.ones(1, 12)
+    weights[0, 4:9] = 0
+    kept: list[torch.Tensor] = []
+
+    def keep(module: Any, args: Any, out: torch.Tensor) -> None:
+        out.retain_grad()
+        kept.append(out)
+
+    handle = network.lm_head.register_forward_hook(keep)
+    weighted_nll(network, ids, weights).backward()
+    handle.remove()
+    touched = kept[0].grad[0].abs().sum(-1) > 0
+    assert [i + 1 for i, one in enumerate(touched.tolist()) if one] == [1, 2, 3, 9, 10, 11]
+
+
+def test_a_row_without_a_loss_is_worth_nothing(network):
+    assert weighted_nll(network, torch.tensor([[1, 2]]), torch.zeros(1, 2)).item() == 0
+
+
+def test_batches_hold_every_row_once_within_the_limit():
+    lengths = [3, 50, 7, 7, 8, 120, 9, 30]
+    batches = LengthBatches(lengths, tokens=60, seed=1)
+    assert sorted(i for batch in batches for i in batch) == list(range(8)) and len(batches) == len(list(batches))
+    assert all(len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= 60 for batch in batches)
+    first = list(batches)
+    assert first == list(batches) == list(LengthBatches(lengths, 60, 1))
+    batches.set_epoch(1)
+    assert sorted(map(sorted, first)) == sorted(map(sorted, batches))
+
+
+def test_a_share_of_the_questions_is_held_out():
+    drawn = [held_out(f"0:q{i}", 0.1, 1) for i in range(4000)]
+    assert 300 < sum(drawn) < 500 and not any(held_out(f"0:q{i}", 0.0, 1) for i in range(100))
+
+
+@pytest.mark.parametrize(("wanted", "width"), [(200_000, 64), (1_000_000, 128), (5_000_000, 224), (10_000_000, 288)])
+def test_a_size_decides_the_shape(wanted: int, width: int):
+    assert width_for(wanted, 2056) == width
+    assert abs(size_of(width, 2056) - wanted) < 0.2 * wanted
+
+
+def test_the_size_that_is_reckoned_is_the_models():
+    tokenizer = new_tokenizer(["<think> a thought </think>\n<answer> it </answer>"] * 3)
+    model = new_model(500_000, tokenizer, 1, 256)
+    width = model.config.hidden_size
+    assert size_of(width, len(tokenizer)) == sum(one.numel() for one in model.parameters())
+    assert hidden(128) == 352
+
+
+def test_marks_are_tokens_and_a_chat_is_the_bare_text(tmp_path: Path):
+    row = "Q: Who?\n><think> Next </think>\n<search> Österreich 東京 </search>"
+    tokenizer = new_tokenizer([row] * 3)
+    assert {"<think>", "</think>", "<search>", "</search>"} <= tokenizer.get_vocab().keys()
+    ids = tokenizer("<think> Next </think>")["input_ids"]
+    assert ids[0] == tokenizer.get_vocab()["<think>"] and ids[-1] == tokenizer.get_vocab()["</think>"]
+    assert tokenizer.decode(tokenizer(row)["input_ids"]) == row
+    turns = [{"role": "user", "content": "Q: Who?\n>"}]
+    assert tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True) == "Q: Who?\n>"
+    turns.append({"role": "assistant", "content": "x"})
+    assert tokenizer.apply_chat_template(turns, tokenize=False) == "Q: Who?\n>x<eos>"
+    new_model(200_000, tokenizer, 1, 256).save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    again = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    assert again(row)["input_ids"] == tokenizer(row)["input_ids"] and again.eos_token == "<eos>"
+
+
+def test_a_grammar_allows_the_marks_that_are_tokens():
+    tokenizer = new_tokenizer(["<think> ab </think>\n<answer> it </answer>"] * 3)
+    grammars = Grammars(tokenizer, len(tokenizer) + 5)
+    matcher = grammars.matcher('root ::= "<think> " [a-z ]+ "</think>"')
+    mask = grammars.mask([matcher], torch.device("cpu"))
+    assert mask[0].nonzero().flatten().tolist() == [tokenizer.get_vocab()["<think>"]]
+    for token in tokenizer("<think> ab </think>")["input_ids"]:
+        assert grammars.mask([matcher], torch.device("cpu"))[0, token] and matcher.consume_token(token)
+    mask = grammars.mask([matcher], torch.device("cpu"))
+    assert mask[0].nonzero().flatten().tolist() == [tokenizer.eos_token_id]
+
+
+@pytest.fixture(scope="module")
+def trained(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("micro")
+    train_sft(run, "micro:200K", out, max_steps=12, gguf="q8_0", context_weight=0.2, max_length=1024)
+    return out
+
+
+def test_a_gguf_file_gives_the_same_logits(trained: Path, tmp_path: Path):
+    """Written at 16 bits and read back by transformers."""
+    model = transformers.LlamaForCausalLM.from_pretrained(trained).half().float()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(trained)
+    write_gguf(tmp_path / "model.gguf", model, tokenizer, "f16")
+    policy = load_policy(source_of(f"gguf:{tmp_path / 'model.gguf'}"), list, seed=1)
+    text = "Q: Who wrote it?\n><think> Next </think>"
+    ids = tokenizer(text, return_tensors="pt")["input_ids"]
+    assert policy.tokenizer.encode(text, special=False)[0] == ids[0].tolist()
+    with torch.no_grad():
+        assert torch.allclose(policy.model(input_ids=ids).logits, model(input_ids=ids).logits, atol=1e-4)
+
+
+def test_what_a_gguf_file_became_is_trained_again(run: Path, trained: Path, tmp_path: Path):
+    """transformers adds a token <|endoftext|> to the tokenizer of such a file, which the model does not have."""
+    first = train_sft(run, f"gguf:{trained / 'model.gguf'}", tmp_path / "first", max_steps=1).out
+    second = train_sft(run, first, tmp_path / "second", max_steps=1).out
+    sizes = {len(transformers.AutoTokenizer.from_pretrained(folder)) for folder in (trained, first, second)}
+    assert sizes == {transformers.LlamaConfig.from_pretrained(trained).vocab_size}
+
+
+def test_llama_cpp_says_the_same(trained: Path, tmp_path: Path):
+    pytest.importorskip("xllamacpp")
+    assert (trained / "model.gguf").stat().st_size < (trained / "model.safetensors").stat().st_size / 2
+    model = transformers.LlamaForCausalLM.from_pretrained(trained).half().float()
+    write_gguf(tmp_path / "model.gguf", model, transformers.AutoTokenizer.from_pretrained(trained), "f16")
+    prompts = [
+        esp.Prompt(f"Q: {q}\n(nothing yet)\n>", temperature=0.0, max_tokens=12) for q in ("Who?", "Where is it?")
+    ]
+    with esp.Transformers(trained, device="cpu") as one, esp.LlamaCpp(tmp_path / "model.gguf") as other:
+        assert [reply.text for reply in one(prompts)] == [reply.text for reply in other(prompts)]
+    with esp.LlamaCpp(trained / "model.gguf") as eight_bits:
+        assert all(reply.completion_tokens for reply in eight_bits(prompts))

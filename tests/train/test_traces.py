@@ -112,9 +112,7 @@ def branches_loss(network: Any, rows: list[Any]) -> torch.Tensor:
     [("prorag", "outcome"), ("prorag", "process"), ("decex", "tree"), ("decouple", "tree"),
      ("reasonrag", "process")],
 )  # fmt: skip
-def test_the_gradient_of_a_packed_tree_is_the_mean_of_its_branches(
-    folder: Path, network: Any, method: str, advantage: str
-):
+def test_the_gradient_of_a_packed_tree_is_the_mean_of_its_branches(folder, network, method, advantage):
     network.set_attn_implementation("eager")
     network.double()  # sums of thousands of tokens: the two differ by rounding alone
     rows: dict[str, list[Any]] = {}

@@ -12,7 +12,7 @@ import pytest
 import torch
 from espalier.errors import BackendError, Error, InputError
 from espalier.export.byte_tokenizer import byte_tokenizer
-from espalier.local.noise import _minus_log_of_rest, exponential
+from espalier.local.decoding import _minus_log_of_rest, exponential
 from transformers import LlamaConfig, LlamaForCausalLM
 
 

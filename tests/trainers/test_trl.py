@@ -82,9 +82,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("format", "style", "make"), CASES)
-def test_a_step_on_exported_rows_and_the_losses_that_were_foretold(
-    run: Path, tmp_path: Path, tokenizer: str, format: str, style: str, make: Any
-):
+def test_a_step_on_exported_rows_and_the_losses_that_were_foretold(run, tmp_path, tokenizer, format, style, make):
     file = exported(run, format, tokenizer, style)
     report = foretold(file, "trl")
     data = load(file.path)

@@ -55,8 +55,5 @@ class _FaissCpu:
         hits = sorted(
             (-self._sign * float(score), int(row)) for score, row in zip(scores[0], rows[0], strict=True) if row >= 0
         )
-        return [_scored(self._passages[row], -score) for score, row in hits]
-
-
-def _scored(passage: Passage, score: float) -> Passage:
-    return Passage(passage.id, passage.title, passage.text, score)
+        found = ((self._passages[row], -score) for score, row in hits)
+        return [Passage(passage.id, passage.title, passage.text, score) for passage, score in found]

@@ -171,9 +171,5 @@ def described(type: str) -> str:
 
 def unfit(value: object, type: str, where: str) -> str:
     plain = value is None or isinstance(value, (str, bytes, int, float))
-    shown = repr(value) if plain else kind_of(value)
+    shown = repr(value) if plain else value.__class__.__name__
     return f"{where} must be {described(type)}, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
-
-
-def kind_of(value: object) -> str:
-    return type(value).__name__

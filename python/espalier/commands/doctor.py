@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..doctor import inputs, services
-from ..doctor.finding import Finding, ok, problem
+from ..doctor.finding import Finding, ok, problem, tell
 from ..errors import Error
 from ..runs.job import check
-from .shared.findings import tell
-from .shared.run_options import add_run_options
-from .shared.settings import settings_of
+from .shared.run_options import add_run_options, settings_of
 
 SUMMARY = "Check servers, files and disk before a run, each by a small real use."
 EXAMPLES = (

@@ -16,8 +16,7 @@ from ..runs.estimate import simulated_estimate
 from .shared.config import write_config
 from .shared.dry_run import estimate_row, models_here, print_estimate
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
-from .shared.run_options import add_run_options
-from .shared.settings import settings_of
+from .shared.run_options import add_run_options, settings_of
 from .shared.task import first_error, tell_failed
 from .shared.track import add_track_option
 
@@ -55,9 +54,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ..eval import plots
-    from ..eval.evaluation import write_evaluation
     from ..eval.plan import make_plan
-    from ..eval.results import final_scores  # numpy is not for every command
+    from ..eval.results import (
+        final_scores,  # numpy is not for every command
+        write_evaluation,
+    )
 
     settings = settings_of(arguments, without=["track", *RAY_OPTIONS])
     config = arguments.given(arguments)

@@ -7,11 +7,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..doctor.finding import tell
 from ..doctor.prompts import MethodPrompt, check_prompts, method_prompts, write_prompts
-from .shared.findings import tell
 from .shared.parser import add_command
-from .shared.run_options import add_method_option
-from .shared.settings import pairs
+from .shared.run_options import add_method_option, pairs
 
 SUMMARY = "Show a method's prompts, and check a folder of your own."
 EXAMPLES = ()

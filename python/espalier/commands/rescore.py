@@ -8,7 +8,7 @@ import json
 from ..runs.progress import shown_as
 from ..runs.rescore import rescore
 from ..runs.summary import readable
-from .shared.settings import pairs
+from .shared.run_options import pairs
 
 SUMMARY = "Do a recorded run again under other options. No model is asked."
 EXAMPLES = (

@@ -14,8 +14,7 @@ from ..errors import MissingPart
 from ..io.read import read_passages
 from .shared.encoder import add_encoder_options, add_retriever_option, retriever_over
 from .shared.parser import add_command
-from .shared.run_options import add_run_options
-from .shared.settings import settings_of
+from .shared.run_options import add_run_options, settings_of
 
 SUMMARY = "Serve passages, answers or values over HTTP."
 EXAMPLES = ()

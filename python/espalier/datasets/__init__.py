@@ -14,14 +14,11 @@ from .._core import Question
 from ..errors import InputError, MissingPart
 from ..io.files import write_jsonl
 from ..io.rows import Row, read_rows
-from .ambigqa import ambigqa
 from .example import Example
 from .flashrag import flashrag
 from .hotpot import hotpotqa, two_wiki
 from .musique import musique
-from .plain import bamboogle, nq_open, webquestions
-from .popqa import popqa
-from .triviaqa import triviaqa
+from .plain import ambigqa, bamboogle, nq_open, popqa, triviaqa, webquestions
 
 __all__ = ["FORMATS", "Example", "conversion", "read_aliases", "read_examples", "read_questions", "recognise"]
 

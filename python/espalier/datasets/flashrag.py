@@ -13,7 +13,7 @@ from ..io.rows import Row
 from .example import Example, distinct
 from .hotpot import facts
 from .musique import chain
-from .popqa import triple
+from .plain import triple
 
 PUBLISHED: dict[Callable[[Row], tuple[dict[str, Any], list[Passage]]], tuple[str, ...]] = {
     facts: ("context", "supporting_facts", "evidences"),

@@ -1,4 +1,4 @@
-"""Files and folders of a run: what it reads, and where it writes."""
+"""The package, and files and folders of a run: what it reads, and where it writes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from importlib.metadata import distributions
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -17,8 +18,25 @@ from ..errors import Error
 from ..io.files import record_of
 from ..io.journal import connect
 from ..io.read import count_passages
-from .distribution import NAME, distribution, others
 from .finding import Finding, ok, problem, warning
+
+NAME = "espalier-rag"
+
+
+def distribution() -> str:
+    """Which installed one the package comes from, with version and folder. On the package index, `espalier` is another
+    project's name."""
+    folder = Path(__file__).resolve().parent.parent
+    for found in distributions(name=NAME):
+        if folder.parent == Path(str(found.locate_file(""))).resolve():
+            return f"{NAME} {found.version} in {folder}"
+    return f"the sources of {NAME} in {folder}"
+
+
+def others() -> list[str]:
+    """Distributions of other projects that install a package of our name too. They may have replaced our files."""
+    return [f"{found.metadata['Name']} {found.version}" for found in distributions(name="espalier")]
+
 
 LITTLE, VERY_LITTLE = 2_000_000_000, 100_000_000
 """Bytes of free disk space that are worth a warning, and a problem."""

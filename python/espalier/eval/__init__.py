@@ -23,8 +23,8 @@ def evaluate(
     line. Settings are those of `espalier.answer`. In `set`, "METHOD.option" is an option of one method, and "price_in"
     and "price_out" are the prices. Run it again with the same settings to continue a stopped evaluation.
     """
-    from .evaluation import write_evaluation
     from .plan import make_plan
+    from .results import write_evaluation
 
     return write_evaluation(make_plan(methods, settings, budget=budget, baseline=baseline, sweep=sweep))
 

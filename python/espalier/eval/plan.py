@@ -52,12 +52,13 @@ def owned(name: str) -> tuple[str, str]:
     return (method, option) if dot and method in _core.method_names() else ("", name)
 
 
-def fits(settings: Mapping[str, Any], **more: Any) -> bool:
+def fault_of(settings: Mapping[str, Any], **more: Any) -> str:
+    """Why `answer` refuses these settings, '' = it does not."""
     try:
         check("answer", {**settings, **more})
-    except ValueError:
-        return False
-    return True
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def settings_for(method: str, common: Mapping[str, Any], name: str, extra: Mapping[str, str]) -> dict[str, Any]:
@@ -71,10 +72,10 @@ def settings_for(method: str, common: Mapping[str, Any], name: str, extra: Mappi
     }
     models, preset, prompts = settings.pop("models", {}), settings.pop("preset", None), settings.pop("prompts", None)
     settings["set"] = {}
-    if preset and fits(settings, preset=preset):
+    if preset and not fault_of(settings, preset=preset):
         settings["preset"] = preset
     settings["models"] = {
-        purpose: model for purpose, model in models.items() if fits(settings, models={purpose: model})
+        purpose: model for purpose, model in models.items() if not fault_of(settings, models={purpose: model})
     }
     if prompts and (Path(prompts) / method).is_dir():
         settings["prompts"] = str(Path(prompts) / method)
@@ -132,24 +133,20 @@ def make_plan(
     runs, refused = [], {}
     for method in names:
         run = PlannedRun(method, method, settings_for(method, common, method, {}))
-        try:
-            check("answer", run.settings)
-        except ValueError as error:
-            if methods != "all" or fits(run.settings, set={}):
-                raise ValueError(f"{method}: {error} (METHOD.OPTION sets an option of one method)") from None
-            refused[method] = str(error)
-        else:
+        if not (fault := fault_of(run.settings)):
             runs.append(run)
+        elif methods != "all" or not fault_of(run.settings, set={}):
+            raise ValueError(f"{method}: {fault} (METHOD.OPTION sets an option of one method)")
+        else:
+            refused[method] = fault
     if not runs:
         raise ValueError(f"no method can run: {next(iter(refused.values()))}")
     for method, option, values in sweeps:
         for value in values:
             name = f"{method}@{option}={quote(value, safe='')}"
             run = PlannedRun(name, method, settings_for(method, common, name, {option: value}), (option, value))
-            try:
-                check("answer", run.settings)
-            except ValueError as error:
-                raise ValueError(f"--sweep {method}: {error}") from None
+            if fault := fault_of(run.settings):
+                raise ValueError(f"--sweep {method}: {fault}")
             runs.append(run)
     purposes = {purpose for run in runs for purpose in run.settings["models"]}
     if unknown := sorted(set(common.get("models") or {}) - purposes):

@@ -1,10 +1,13 @@
-"""Methods side by side: runs, scores, what chance could have done, and what it all cost."""
+"""Methods side by side, as a folder of files: runs by `answer`, which sees no gold, scores, what chance could have
+done, and what it all cost."""
 
 from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -14,15 +17,74 @@ import numpy as np
 from .._core import Question
 from ..datasets import read_questions
 from ..errors import Error
-from ..io.files import write_jsonl, write_text
-from ..runs.job import Job, RunResult
-from ..runs.progress import ProgressView
+from ..io.files import working, write_jsonl, write_text
+from ..runs.given import given
+from ..runs.job import Job, RunResult, run_job
+from ..runs.progress import ProgressView, shown_as
 from ..runs.summary import RARE, rare_counts, readable_share
+from . import plots
 from .budget import budget_report
-from .plan import Plan
-from .runs import Outcome, do_runs
+from .formats import written
+from .plan import Plan, PlannedRun
 from .scores import Row, own_profile, score_run
 from .statistics import RESAMPLES, SEED, Floats, bootstrap_means, holm, interval, paired_test
+from .tables import tables
+
+
+def views(*, quiet: bool) -> Callable[[str], ProgressView]:
+    """Shows each run's progress below a line that names it."""
+
+    def view(title: str) -> ProgressView:
+        if not quiet:
+            print(title, file=sys.stderr)
+        return shown_as(quiet=quiet)
+
+    return view
+
+
+def write_evaluation(plan: Plan, job: Job = run_job, *, quiet: bool = True) -> dict[str, Any]:
+    """Does the runs of a plan and writes every file of an evaluation. Returns the content of eval.json."""
+    # A model in this process is loaded once for all runs.
+    with working(plan.out, "espalier eval") as new, given(plan.runs[0].settings):
+        result = evaluate_plan(plan, views(quiet=quiet), job, new)
+        for name, text in written(result, tables(result)).items():
+            write_text(new / name, text)
+    if plots.available():
+        plots.write_plots(result, plan.out / "plots")
+    return result
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a planned run."""
+
+    run: PlannedRun
+    summary: dict[str, Any]
+    """The content of its summary.json; empty if it failed."""
+    recognised: bool = False
+    error: str | None = None
+
+
+def do_runs(plan: Plan, view: Callable[[str], ProgressView], job: Job) -> list[Outcome]:
+    """Does one run after the other with `job`, over one journal. A finished run is recognised.
+
+    `view` makes what shows a run's progress, from a line that names the run. A run that fails does not lose the others:
+    its error is raised only if no run succeeds.
+    """
+    outcomes: list[Outcome] = []
+    first: Exception | None = None
+    for number, run in enumerate(plan.runs, 1):
+        with view(f"{run.name} ({number} of {len(plan.runs)})") as shown:
+            try:
+                result = job("answer", run.settings, shown)
+                outcomes.append(Outcome(run, result.summary, result.recognised))
+            except (Error, OSError, ValueError) as error:
+                first = first or error
+                outcomes.append(Outcome(run, {}, error=str(error)))
+    if first and not any(outcome.summary for outcome in outcomes):
+        raise first
+    return outcomes
+
 
 METRICS = ("em", "f1", "acc")
 FOUND = ("title_recall", "title_f1", "answer_recall")

@@ -11,8 +11,7 @@ from typing import Any
 from .. import gone
 from ..errors import InputError
 from ..io.files import read_object, record_of, write_text
-from .card import card
-from .exported import Exported
+from .card import Exported, card
 from .files import merge_dataset_info, need_pyarrow, write_rows
 from .format import STYLES, Choices, Columns, Format
 from .formats import FORMATS

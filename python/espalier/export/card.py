@@ -4,11 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from ..io.text import markdown
-from .exported import Exported
 from .format import Choices
+from .lengths import Report
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written."""
+
+    path: Path
+    format: str
+    product: str
+    """The run's file that it was made of, without .jsonl."""
+    rows: int
+    trainers: tuple[str, ...]
+    lengths: list[Report] = field(default_factory=list)
 
 
 def tabled(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .format import Columns, Format
-from .tokenizer import Tokenizer
-from .tokens import IGNORED
+from .tokenizer import IGNORED, Tokenizer
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ PATIENCE = 86_400.0
 
 
 class Held:
-    """A part whose engine is in this process. Its memory is freed at the end of a `with` block, or by `close`."""
+    """A part whose model is in this process. Its memory is freed at the end of a `with` block, or by `close`."""
 
     engine: LlamaEngine
 

@@ -10,13 +10,13 @@ from typing import Any
 
 from .._core import Completion, Prompt
 from ..errors import BackendError, Error, InputError, MissingPart
-from .decoding import Decoder, Keep
+from .decoding import Decoder, Keep, bare_text, prefilled
 from .folder import check_folder, folder_hash, loaded, weights
+from .llama_cpp import Held
 from .memory import available_memory, gib
-from .sampling import bare_text, prefilled
 
 
-class Transformers:
+class Transformers(Held):
     """A causal model of transformers in this process: `model=Transformers("folder")`.
 
     It takes a folder with weights, tokenizer and chat template, or a loaded model with its tokenizer. `device` is cpu,
@@ -70,12 +70,6 @@ class Transformers:
         self.name = self._folder.resolve().name if self._folder else type(model).__name__
         if load:
             self.load()
-
-    def __enter__(self) -> Transformers:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Frees the model. It is loaded again where it is used again."""

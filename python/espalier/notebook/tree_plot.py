@@ -1,7 +1,9 @@
-"""A tree as a picture: boxes from left to right, the path to the answer in bold, pruned branches dashed."""
+"""A tree as a picture: boxes from left to right, the path to the answer in bold, pruned branches dashed; and which
+of many nodes are shown."""
 
 from __future__ import annotations
 
+import heapq
 import os
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -9,8 +11,41 @@ from typing import Any
 
 from .._core import Tree, answer_node
 from ..io.text import plain
-from .chosen import children_of, chosen, path_to
 from .picture import Picture, drawn
+
+
+def children_of(nodes: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+    """The children of each node, in order."""
+    children: list[list[int]] = [[] for _ in nodes]
+    for node in nodes[1:]:
+        children[node["parent"]].append(node["id"])
+    return children
+
+
+def path_to(nodes: Sequence[Mapping[str, Any]], node: int | None) -> set[int]:
+    """The nodes from the root to this one."""
+    path = set()
+    while node is not None:
+        path.add(node)
+        node = nodes[node]["parent"]
+    return path
+
+
+def chosen(nodes: Sequence[Mapping[str, Any]], most: int, always: Sequence[int] = ()) -> set[int]:
+    """The root, the paths to `always`, and the most visited nodes below chosen ones, `most` in all."""
+    children = children_of(nodes)
+    taken = {0}
+    for node in always:
+        taken |= path_to(nodes, node)
+    waiting = [(-nodes[child]["visits"], child) for node in taken for child in children[node] if child not in taken]
+    heapq.heapify(waiting)
+    while waiting and len(taken) < most:
+        _, node = heapq.heappop(waiting)
+        taken.add(node)
+        for child in children[node]:
+            heapq.heappush(waiting, (-nodes[child]["visits"], child))
+    return taken
+
 
 WIDE, HIGH, GAP_X, GAP_Y = 1.6, 0.6, 0.3, 0.13  # of a box, in inches
 LINE = 26

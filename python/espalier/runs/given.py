@@ -15,7 +15,7 @@ from .. import _core
 from ..local.engine import LlamaEngine
 from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name, model_engine, model_revision
 from ..local.sources import Source, encoder_source_of, source_of
-from .addresses import addressed
+from .settings_table import addressed
 
 NAMES = {"retriever": "retriever_name", "encoder": "encoder_name", "value_server": "value_name"}
 """Settings that hold a backend, with the one that names it."""

@@ -21,9 +21,8 @@ from .._core import Progress
 from ..errors import Error, InputError, MissingPart
 from ..io.files import read_object, record_of, write_text
 from .job import RunResult, check, run_job
-from .merge import merge
+from .merge import merge, read_shard
 from .progress import log
-from .shards import read_shard
 
 OWN = ("shard", "journal_file", "overwrite")
 """Settings that each task has of its own."""

@@ -22,9 +22,8 @@ from .._core import Tree
 from ..errors import BackendError
 from ..io.files import write_jsonl
 from .chat import ChatAnswer, ChatRequest, comment, event, last_event, read_chat
-from .host import Door, Host, Listening, internal, sending
+from .host import Door, Host, Listening, Metrics, internal, sending
 from .limits import Gate, Refusal
-from .metrics import Metrics
 from .searches import Searches
 
 log = logging.getLogger("espalier.serve")

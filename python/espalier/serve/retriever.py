@@ -11,8 +11,7 @@ from aiohttp import web
 
 from .._core import Passage, Query
 from ..errors import BackendError
-from .batched import Batched, encoded
-from .batcher import Ask
+from .batched import Ask, Batched, encoded
 from .host import Door, Listening
 from .limits import Gate, Refusal, bad_field, flag_of, integer_of, read_object, text_of
 

@@ -53,14 +53,11 @@ class Searches:
 
     def _run(self) -> None:
         try:
-            self._answering.run(lambda id, end: self._tell(self._end, id, end))
+            self._answering.run(lambda id, end: self._loop.call_soon_threadsafe(self._end, id, end))
         except Exception as error:
-            self._tell(self._fail, error)
+            self._loop.call_soon_threadsafe(self._fail, error)
         finally:
             self._models.close()
-
-    def _tell(self, *what: Any) -> None:
-        self._loop.call_soon_threadsafe(*what)
 
     def _end(self, id: int, end: Tree | BackendError | Error) -> None:
         future = self._open.pop(id, None)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from .batched import Batched, encoded
-from .batcher import Ask
+from .batched import Ask, Batched, encoded
 from .host import Door, Listening
 from .limits import Gate, Refusal, bad_field, read_object, text_of
 

@@ -17,7 +17,7 @@ from ..errors import InputError, first_line
 from ..export.tokenizer import Tokenizer
 from ..local.folder import loaded
 from ..local.gguf import read_header
-from .gguf_split import split_by
+from .gguf_file import split_by
 from .micro import new_model, new_tokenizer
 from .source import Source
 

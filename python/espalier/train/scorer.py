@@ -14,9 +14,8 @@ from ..export.tokenizer import Tokenizer
 from ..local.folder import loaded
 from ..local.transformers import chosen_device
 from .batches import LengthBatches, padded
-from .reward_text import reward_ids
 from .value_heads import FILE, NAMES, hidden_states, load_heads
-from .value_text import places, token_at
+from .value_text import places, reward_ids, token_at
 
 BATCH_TOKENS = 16384
 Place = tuple[list[int], tuple[int, int]]

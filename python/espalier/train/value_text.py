@@ -1,8 +1,12 @@
-"""The text of which a value model says two numbers, in training and behind a server alike.
+"""The texts of which a value model says two numbers and a process reward model one, in training and behind a server.
 
-It is what a search sends to a value server (DecoupleRAG): the question, and every step with its thought, its action and
-the documents found. The plan value is read behind the last thought, where the paper has `<thought>`. The search value
-is read behind the documents, where the paper has `<search>`.
+That of a value model is what a search sends to a value server (DecoupleRAG): the question, and every step with its
+thought, its action and the documents found. The plan value is read behind the last thought, where the paper has
+`<thought>`. The search value is read behind the documents, where the paper has `<search>`.
+
+That of a process reward model is what `espalier annotate --with prm=URL` sends: question, history and newest step, a
+paragraph each. A text that is too long loses the oldest part of its history. The question and the newest step are never
+cut.
 """
 
 from __future__ import annotations
@@ -10,7 +14,31 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from ..export.records import Dialogue
+from ..export.records import Dialogue, Pair
+from ..export.tokenizer import Tokenizer
+from ..export.traces.text import neutral
+
+
+def before_step(pair: Pair) -> str:
+    """The text before the two steps of a pair, whose prompt is `Question: ...` and the history."""
+    question, _, history = pair.prompt.removeprefix("Question: ").partition("\n")
+    return f"{neutral(question)}\n\n{history}\n\n"
+
+
+def reward_ids(text: str, tokenizer: Tokenizer, longest: int, step: int = 0) -> list[int] | None:
+    """The tokens of a text, at most `longest`. The question is what stands before the first empty line. The step begins
+    at code point `step`. None = question and step alone are longer."""
+    ids, offsets = tokenizer.encode(text, special=False)
+    if len(ids) <= longest:
+        return ids
+    question = text.find("\n\n") + 2
+    head = [i for i, (begin, _) in zip(ids, offsets, strict=True) if begin < question]
+    room = longest - len(head)
+    newest = sum(end > step for _, end in offsets)
+    if room < (newest if step else 1):
+        return None
+    return head + ids[-room:]
+
 
 ACTION = re.compile(r"^(?:Search|Finish)\(", re.MULTILINE)
 

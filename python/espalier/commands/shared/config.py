@@ -13,8 +13,8 @@ from ..._core import Progress
 from ...errors import InputError, MissingPart
 from ...gone import unknown
 from ...io.files import write_text
-from ...runs.addresses import joined
 from ...runs.progress import ProgressView
+from ...runs.settings_table import joined
 
 MAPPINGS = ("set", "model-for")
 """Options that are repeated as NAME=VALUE: a mapping in a file, and the line adds to them."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..._core import HttpEncoder, Hybrid, Index, Retriever
 from ...local.llama_cpp import opened_encoder
 from ...local.sources import encoder_source_of
-from ...runs.addresses import addressed
+from ...runs.settings_table import addressed
 from .run_options import add_setting
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from ...runs.progress import shown_as
 from ...runs.summary import one_line
 from .config import Recorded
 from .dry_run import dry_run
-from .settings import settings_of
+from .run_options import settings_of
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from ..calls import chat, sharegpt
 from ..files import messages_type, meta_type
 from ..format import Choices, Columns, Format
 from ..records import Dialogue
-from ..tokens import tokenised
+from ..tokenizer import tokenised
 
 MADE_OF = ("sft", "rft")
 

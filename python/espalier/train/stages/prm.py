@@ -17,9 +17,9 @@ from ..batches import Batch, padded
 from ..data import Row
 from ..examples import Dropped, Measured
 from ..options import PrmOptions
-from ..reward_text import before_step, reward_ids
 from ..stage import Setup, Stage
 from ..trainer import OwnLoss
+from ..value_text import before_step, reward_ids
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,9 @@ from typing import Any
 import torch
 
 from ...export.records import Dialogue
-from ...export.tokenizer import Tokenizer
-from ...export.tokens import tokenised
-from ..batches import Batch, collate
+from ...export.tokenizer import Tokenizer, tokenised
+from ..batches import Batch, amount, collate, weighted_nll
 from ..examples import Dropped, Example
-from ..losses import amount, weighted_nll
 from ..options import SftOptions
 from ..stage import Setup, Stage
 from ..trainer import OwnLoss
