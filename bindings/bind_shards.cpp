@@ -4,8 +4,8 @@
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>
-#include <espalier/run/work_folder.hpp>
 #include <espalier/run/run_record.hpp>
+#include <espalier/run/work_folder.hpp>
 #endif
 
 #include <pybind11/stl.h>

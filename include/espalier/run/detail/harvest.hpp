@@ -8,8 +8,8 @@
 #include <espalier/output/tree_json.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/detail/summary.hpp>
-#include <espalier/run/work_folder.hpp>
 #include <espalier/run/settings.hpp>
+#include <espalier/run/work_folder.hpp>
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>
-#include <espalier/run/work_folder.hpp>
 #include <espalier/run/settings.hpp>
+#include <espalier/run/work_folder.hpp>
 
 #include <chrono>
 #include <filesystem>
