@@ -13,7 +13,6 @@
 #include <espalier/method/decex/search.hpp>
 #include <espalier/method/decouple/search.hpp>
 #include <espalier/method/decouple/value_rows.hpp>
-#include <espalier/method/path.hpp>
 #include <espalier/method/prorag/group_rollouts.hpp>
 #include <espalier/method/prorag/process_reward.hpp>
 #include <espalier/method/prorag/search.hpp>

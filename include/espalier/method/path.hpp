@@ -37,7 +37,6 @@ class Path {
 
   /// Draws one reply for a purpose without adding a node. Slots: question, history, and `more`, which replaces slots of
   /// the same name. Nothing if the path is closed.
-  template <class = void>
   Task<std::optional<rag::Sampler::Sample>> sample(std::string purpose, Slots more = Slots()) {
     Slots all = slots(std::move(more));
     if (spent(purpose, all)) co_return std::nullopt;
@@ -45,14 +44,12 @@ class Path {
     co_return std::move(samples.front());
   }
   /// The content of one reply, such as a judgement. Nothing if it cannot be read.
-  template <class = void>
   Task<std::optional<rag::Reply>> consult(std::string purpose, Slots more = Slots()) {
     std::optional<rag::Sampler::Sample> drawn = co_await sample(std::move(purpose), std::move(more));
     co_return drawn ? drawn->reply : std::nullopt;
   }
   /// Draws one reply as a step without taking it. Closes the path if it cannot be read. `bare` is the kind for a text
   /// without a tag and for the role "answer".
-  template <class = void>
   Task<std::optional<Proposal<rag::Action>>> draw(std::string purpose, Slots more = Slots(),
                                                   rag::SegmentKind bare = rag::SegmentKind::answer) {
     Slots all = slots(std::move(more));
@@ -66,7 +63,6 @@ class Path {
     co_return std::nullopt;
   }
   /// Draws a step and takes it.
-  template <class = void>
   Task<std::optional<rag::Action>> ask(std::string purpose, Slots more = Slots(),
                                        rag::SegmentKind bare = rag::SegmentKind::answer) {
     std::optional<Proposal<rag::Action>> drawn = co_await draw(std::move(purpose), std::move(more), bare);
@@ -77,7 +73,6 @@ class Path {
 
   /// Takes a step. A query is searched, and its documents follow. No budget stops a step whose text is already paid
   /// for.
-  template <class = void>
   Task<void> take(rag::Action action) {
     if (closed_) co_return;
     const Context context = next();
@@ -85,7 +80,6 @@ class Path {
     append(std::move(action), std::move(after));
   }
   /// Takes a query whose documents are cut to a number of bytes, counted as the prompt shows them.
-  template <class = void>
   Task<void> take_cut(rag::Action query, std::size_t most) {
     if (closed_) co_return;
     const Context context = next();
@@ -94,13 +88,11 @@ class Path {
     append(std::move(query), std::move(after));
   }
   /// Searches for a text that the program itself made.
-  template <class = void>
   Task<void> search(std::string query) {
     rag::Action action(rag::SegmentKind::query, query, "", query);
     return take(std::move(action));
   }
   /// Searches, but keeps only passages that no earlier search found.
-  template <class = void>
   Task<void> search_anew(std::string query) {
     if (closed_) co_return;
     const Context context = next();

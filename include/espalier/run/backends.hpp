@@ -104,8 +104,8 @@ inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& 
   options.chat = settings.model.api == "chat";
   options.server = later ? named_server(source, settings) : known_server(source, settings);
   if (!options.server && !later)
-    options.on_server = [known = KnownServers(settings), address = backend::detail::Url(source).shown()](
-                            backend::Server server) { known.keep(address, server); };
+    options.on_server = [file = servers_file(settings), address = backend::detail::Url(source).shown()](
+                            backend::Server server) { keep_server(file, address, server); };
   options.stream = settings.servers.stream;
   options.extra_body = settings.model.extra_body;
   options.thinking = settings.model.thinking;

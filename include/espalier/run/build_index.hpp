@@ -103,8 +103,8 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
 
   IndexManifest manifest;
   manifest.set("corpus.source", std::filesystem::path(options.corpus).filename().string());
-  manifest.set_identity("corpus", corpus.file());
-  manifest.set_identity("bm25", lexical);
+  manifest.set("corpus.identity", IndexManifest::identity(corpus.file()));
+  manifest.set("bm25.identity", IndexManifest::identity(lexical));
   if (const auto& encoding = options.encoding) {
     backend::DenseFile::write(dense_file, corpus, encoding->encoder, encoding->metric, 512, [&](std::size_t rows) {
       if (progress) progress("vectors", rows, corpus.size());
@@ -112,10 +112,10 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
     manifest.set("dense.encoder", encoding->name);
     manifest.set("dense.profile", encoding->profile);
     if (encoding->fingerprint) manifest.set("dense.fingerprint", encoding->fingerprint->hex());
-    manifest.set_identity(
-        "dense", backend::detail::CheckedFile(dense_file, backend::DenseFile::kind, backend::DenseFile::version));
+    const backend::detail::CheckedFile vectors(dense_file, backend::DenseFile::kind, backend::DenseFile::version);
+    manifest.set("dense.identity", IndexManifest::identity(vectors));
   }
-  manifest.write(folder);
+  output::detail::write_flat_json(folder / IndexManifest::name, {manifest.fields.begin(), manifest.fields.end()});
 }
 
 }  // namespace detail

@@ -23,46 +23,29 @@ namespace espalier::run::detail {
 
 /// DIR/index.json: the parts of an index, each a checked file `DIR/<part>.bin` with its identity. It is written last,
 /// so the folder of an unfinished build is not an index.
-class IndexManifest {
- public:
-  IndexManifest() { fields_["format"] = "1"; }
+struct IndexManifest {
+  static constexpr const char* name = "index.json";
+  std::map<std::string, std::string> fields{{"format", "1"}};  ///< as JSON, under "part.name"
 
   static IndexManifest read(const std::filesystem::path& folder) {
     const std::filesystem::path file = folder / name;
     if (!std::filesystem::exists(file))
       throw InputError(folder.string(), 0, "",
                        fmt::format("is not the folder of a finished index: it has no {}", name));
-    IndexManifest manifest;
-    manifest.fields_ = output::detail::read_flat_json(file.string());
-    if (manifest.fields_["format"] != "1")
+    IndexManifest manifest{output::detail::read_flat_json(file.string())};
+    if (manifest.fields["format"] != "1")
       throw InputError(file.string(), 0, "format", "is not 1, which this version reads: build the index again");
     return manifest;
   }
-  void write(const std::filesystem::path& folder) const {
-    output::detail::write_flat_json(folder / name, {fields_.begin(), fields_.end()});
-  }
-
-  [[nodiscard]] bool has(const std::string& part) const { return fields_.contains(part + ".identity"); }
-  /// Sets a field of a part, "part.name".
-  void set(const std::string& field, std::string_view text) { fields_[field] = output::detail::quoted(text); }
-  void set_identity(const std::string& part, const backend::detail::CheckedFile& file) {
-    set(part + ".identity", identity(file));
-  }
-  [[nodiscard]] bool is_of(const std::string& part, const backend::detail::CheckedFile& file) const {
-    return json(part + ".identity") == output::detail::quoted(identity(file));
-  }
+  void set(const std::string& field, std::string_view text) { fields[field] = output::detail::quoted(text); }
   [[nodiscard]] std::string json(const std::string& field) const {
-    const auto found = fields_.find(field);
-    return found == fields_.end() ? "null" : found->second;
+    const auto found = fields.find(field);
+    return found == fields.end() ? "null" : found->second;
   }
-
-  static constexpr const char* name = "index.json";
-
- private:
+  /// The field "part.identity" of a file.
   static std::string identity(const backend::detail::CheckedFile& file) {
     return Hash{0, file.identity()}.hex().substr(16);
   }
-  std::map<std::string, std::string> fields_;
 };
 
 /// An opened index folder: a corpus and its indexes. Its files are mapped into memory, so it opens at once and
@@ -89,7 +72,7 @@ class IndexFolder {
 
   /// The vectors of the passages. Throws std::invalid_argument if the index was built without an encoder.
   [[nodiscard]] backend::DenseFile dense() const {
-    if (!manifest_.has("dense"))
+    if (!manifest_.fields.contains("dense.identity"))
       throw std::invalid_argument(
           fmt::format("option 'index': {} was built without --encoder: it has no vectors", folder_.string()));
     backend::DenseFile vectors(file<backend::DenseFile>("dense"));
@@ -117,7 +100,7 @@ class IndexFolder {
   void verify() const {
     file<backend::MappedCorpus>("corpus").verify();
     file<backend::LexicalIndex>("bm25").verify();
-    if (manifest_.has("dense")) file<backend::DenseFile>("dense").verify();
+    if (manifest_.fields.contains("dense.identity")) file<backend::DenseFile>("dense").verify();
   }
 
  private:
@@ -126,7 +109,7 @@ class IndexFolder {
   [[nodiscard]] backend::detail::CheckedFile file(const std::string& name) const {
     const std::string path = (folder_ / (name + ".bin")).string();
     backend::detail::CheckedFile opened(path, Part::kind, Part::version);
-    if (!manifest_.is_of(name, opened))
+    if (manifest_.json(name + ".identity") != output::detail::quoted(IndexManifest::identity(opened)))
       throw InputError(path, 0, "",
                        fmt::format("is not the file that {} names: build the index again", IndexManifest::name));
     return opened;
@@ -170,7 +153,7 @@ inline std::string describe(const IndexFolder& index) {
   json.field("terms", facts.terms).field("postings", facts.postings).field("words", facts.words);
   json.field("fingerprint", bm25.fingerprint().hex());
   json.field("bytes", std::filesystem::file_size(index.path() / "bm25.bin")).end_object();
-  if (index.manifest().has("dense")) {
+  if (index.manifest().fields.contains("dense.identity")) {
     const backend::DenseFile vectors = index.dense();
     json.key("dense").begin_object();
     for (const char* field : {"encoder", "profile", "fingerprint"})

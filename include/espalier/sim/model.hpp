@@ -146,7 +146,7 @@ class Model {
     h.add("espalier simulated model 5");
     for (const auto& [name, rate] : skills_.rates()) {
       if (name == "judge") h.add(0.0);  // in the place of a skill that is gone
-      h.add(rate);
+      h.add(skills_.*rate);
     }
     h.add(skills_.seed).add(std::uint64_t(examples.size()));
     for (const rag::Example& e : examples) {

@@ -26,19 +26,19 @@ struct Skills {
                              ///< share of facts that it recognises as a judge, if that is more than `recall`
 
   /// All rates with their names.
-  [[nodiscard]] std::array<std::pair<std::string_view, double>, 8> rates() const {
-    return {{{"recall", recall},
-             {"decompose", decompose},
-             {"phrase", phrase},
-             {"read", read},
-             {"stop", stop},
-             {"hallucinate", hallucinate},
-             {"malformed", malformed},
-             {"judge", judge}}};
+  static std::array<std::pair<std::string_view, double Skills::*>, 8> rates() {
+    return {{{"recall", &Skills::recall},
+             {"decompose", &Skills::decompose},
+             {"phrase", &Skills::phrase},
+             {"read", &Skills::read},
+             {"stop", &Skills::stop},
+             {"hallucinate", &Skills::hallucinate},
+             {"malformed", &Skills::malformed},
+             {"judge", &Skills::judge}}};
   }
   void check() const {
     for (const auto& [name, rate] : rates())
-      if (!(rate >= 0 && rate <= 1)) bad_option(name, rate, "0 ... 1");
+      if (!(this->*rate >= 0 && this->*rate <= 1)) bad_option(name, this->*rate, "0 ... 1");
   }
 };
 

@@ -29,13 +29,9 @@ namespace espalier::run::detail {
 inline void configure(const Settings& settings, method::Method& method, sim::Skills& skills, Lexical& lexical) {
   check_choices(settings);
   lexical = lexical_of(settings);
-  const std::pair<const char*, double*> rates[] = {
-      {"sim.recall", &skills.recall},       {"sim.decompose", &skills.decompose},
-      {"sim.phrase", &skills.phrase},       {"sim.read", &skills.read},
-      {"sim.stop", &skills.stop},           {"sim.hallucinate", &skills.hallucinate},
-      {"sim.malformed", &skills.malformed}, {"sim.judge", &skills.judge}};
-  for (const auto& [name, rate] : rates)
-    method.options().add(name, *rate, "a rate of the simulated model", method::Range::between(0, 1));
+  for (const auto& [name, rate] : sim::Skills::rates())
+    method.options().add("sim." + std::string(name), skills.*rate, "a rate of the simulated model",
+                         method::Range::between(0, 1));
   method.options()
       .add("bm25.k1", lexical.k1, "saturation of repeated words", method::Range::at_least(0))
       .add("bm25.b", lexical.b, "weight of a passage's length", method::Range::between(0, 1))

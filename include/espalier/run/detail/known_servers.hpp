@@ -31,44 +31,28 @@ inline backend::HttpOptions http_options(const Settings& settings) {
 }
 
 /// DIR/servers.json: the kinds of the run's model servers, by address, so that a resumed run need not ask again. A
-/// matter of execution, never compared.
-class KnownServers {
- public:
-  /// With an empty path nothing is kept.
-  explicit KnownServers(std::filesystem::path file) : file_(std::move(file)) {}
-  /// Those of a run. `espalier serve` has no folder.
-  explicit KnownServers(const Settings& settings)
-      : file_(settings.output.folder.empty() ? "" : settings.output.folder + "/servers.json") {}
+/// matter of execution, never compared. `espalier serve` has no folder and keeps nothing: "".
+inline std::string servers_file(const Settings& settings) {
+  return settings.output.folder.empty() ? "" : settings.output.folder + "/servers.json";
+}
 
-  /// The kind of the server at this address. Nothing if it is not known, or is kept under a name of another version.
-  /// Throws InputError for a file that cannot be read.
-  [[nodiscard]] std::optional<backend::Server> at(const std::string& address) const {
-    const std::string kept = names()[address];
-    for (const backend::detail::Dialect& dialect : backend::detail::dialects)
-      if (kept == output::detail::quoted(dialect.name)) return dialect.server;
-    return std::nullopt;
-  }
-  /// Keeps a server's kind. A server that was not identified, perhaps without a key, is asked again next time.
-  void keep(const std::string& address, backend::Server server) const {
-    if (server == backend::Server::other || file_.empty()) return;
-    auto known = names();
-    known.insert_or_assign(address, output::detail::quoted(backend::detail::dialect_of(server).name));
-    std::string out;
-    JsonWriter json(out);
-    json.begin_object();
-    for (const auto& [name, text] : known) json.key(name).raw(text);
-    json.end_object();
-    write_file(file_, out + '\n');
-  }
+/// The kinds in such a file as JSON. Throws InputError for a file that cannot be read.
+inline std::map<std::string, std::string> kept_servers(const std::string& file) {
+  return std::filesystem::exists(file) ? output::detail::read_flat_json(file) : std::map<std::string, std::string>();
+}
 
- private:
-  [[nodiscard]] std::map<std::string, std::string> names() const {
-    return std::filesystem::exists(file_) ? output::detail::read_flat_json(file_.string())
-                                          : std::map<std::string, std::string>();
-  }
-
-  std::filesystem::path file_;
-};
+/// Keeps a server's kind. A server that was not identified, perhaps without a key, is asked again next time.
+inline void keep_server(const std::string& file, const std::string& address, backend::Server server) {
+  if (server == backend::Server::other || file.empty()) return;
+  auto known = kept_servers(file);
+  known.insert_or_assign(address, output::detail::quoted(backend::detail::dialect_of(server).name));
+  std::string out;
+  JsonWriter json(out);
+  json.begin_object();
+  for (const auto& [name, text] : known) json.key(name).raw(text);
+  json.end_object();
+  write_file(file, out + '\n');
+}
 
 /// The kind of a model's server as the settings say.
 inline std::optional<backend::Server> named_server(const std::string& url, const Settings& settings) {
@@ -76,10 +60,13 @@ inline std::optional<backend::Server> named_server(const std::string& url, const
 }
 
 /// The kind of a model's server as far as it is known without a connection: as the settings say, or as the folder of
-/// the run remembers.
+/// the run remembers. A name of another version says nothing.
 inline std::optional<backend::Server> known_server(const std::string& url, const Settings& settings) {
   if (const auto named = named_server(url, settings)) return named;
-  return KnownServers(settings).at(backend::detail::Url(url).shown());
+  const std::string kept = kept_servers(servers_file(settings))[backend::detail::Url(url).shown()];
+  for (const backend::detail::Dialect& dialect : backend::detail::dialects)
+    if (kept == output::detail::quoted(dialect.name)) return dialect.server;
+  return std::nullopt;
 }
 
 /// The kind of a model's server, which is asked where it is not known. Nothing if it cannot be reached. `turn` is
@@ -101,7 +88,7 @@ inline std::optional<backend::Server> server_at(const std::string& url, const Se
     return std::nullopt;  // the run itself will say so
   }
   const backend::Server found = asked.dialect().server;
-  KnownServers(settings).keep(backend::detail::Url(url).shown(), found);
+  keep_server(servers_file(settings), backend::detail::Url(url).shown(), found);
   return found;
 }
 
