@@ -4,7 +4,9 @@
 Usage: python3 tools/make_unicode.py > include/espalier/llm/detail/unicode_data.inc
 
 Everything is a stream of non-negative numbers in base 32, least significant digit first, six bits a character: the
-sixth says that more digits follow. unicode.hpp reads the streams once, at first use.
+sixth says that more digits follow. What stood in the 4,096 characters before is repeated by three characters: one of
+REPEATS for the length, 4 and more, and two digits for the distance, the greater one first. unicode.hpp reads the
+streams once, at first use.
 """
 
 import itertools
@@ -12,6 +14,7 @@ import sys
 import unicodedata
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+REPEATS = "!#$%&'()*,-.:;<=>@[]^_`{|}~"
 ALNUM, MARK, CASED, IGNORABLE, FIGURE, SPACE, DECIMAL = 1, 2, 4, 8, 16, 32, 64  # the common ones fit one digit
 POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
@@ -95,6 +98,29 @@ def decomposition(c):
     return target, compatibility + 2 * composes
 
 
+def packed(text):
+    """The shortest text that repeats earlier pieces."""
+    most, seen, found = len(REPEATS) + 3, {}, []
+    for i in range(len(text)):
+        best = (0, 0)
+        for j in reversed(seen.setdefault(text[i : i + 4], [])):
+            if i - j >= len(DIGITS) ** 2 or best[0] == most:
+                break
+            length = next((k for k in range(most) if text[j + k : j + k + 1] != text[i + k : i + k + 1]), most)
+            best = max(best, (min(length, len(text) - i), i - j))
+        seen[text[i : i + 4]].append(i)
+        found.append(best)
+    tails = [""]  # of the text from its end on, the last one for all of it
+    for i in reversed(range(len(text))):
+        length, back = found[i]
+        repeats = [
+            REPEATS[k - 4] + DIGITS[back // len(DIGITS)] + DIGITS[back % len(DIGITS)] + tails[-k]
+            for k in range(4, length + 1)
+        ]
+        tails.append(min([text[i] + tails[-1], *repeats], key=len))
+    return tails[-1]
+
+
 def main():
     print(f"// Unicode {unicodedata.unidata_version}, written by tools/make_unicode.py. Do not edit.")
     streams = {
@@ -104,11 +130,12 @@ def main():
         "fold": mapping(case(str.casefold, str.lower)),  # the others are as in lower case
         "decomposition": mapping(decomposition),
     }
-    for name, text in streams.items():
+    for name, stream in streams.items():
+        text = packed(stream)
         lines = [text[i : i + 116] for i in range(0, len(text), 116)]
         print(f"inline constexpr char unicode_{name}[] =")
         print("\n".join(f'  "{line}"' for line in lines) + ";")
-        print(f"{name}: {len(text)} characters", file=sys.stderr)
+        print(f"{name}: {len(stream)} characters in {len(text)}", file=sys.stderr)
 
 
 main()

@@ -21,7 +21,18 @@ namespace espalier::detail {
 /// Reads one stream of unicode_data.inc. tools/make_unicode.py describes the format.
 class UnicodeStream {
  public:
-  explicit UnicodeStream(std::string_view text) : text_(text) {}
+  explicit UnicodeStream(std::string_view packed) {
+    for (std::size_t i = 0; i < packed.size(); ++i) {
+      const std::size_t length = repeats.find(packed[i]);
+      if (length == repeats.npos) {
+        text_ += packed[i];
+        continue;
+      }
+      const std::size_t back = 64 * digits.find(packed[i + 1]) + digits.find(packed[i + 2]);
+      for (std::size_t k = 0; k < length + 4; ++k) text_ += text_[text_.size() - back];
+      i += 2;
+    }
+  }
   [[nodiscard]] bool done() const { return i_ == text_.size(); }
   std::uint32_t number() {
     std::uint32_t n = 0, digit = 32;
@@ -38,7 +49,8 @@ class UnicodeStream {
 
  private:
   static constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string_view text_;
+  static constexpr std::string_view repeats = "!#$%&'()*,-.:;<=>@[]^_`{|}~";
+  std::string text_;
   std::size_t i_ = 0;
 };
 
