@@ -1,5 +1,5 @@
 #ifdef ESPALIER_HAS_SIMDJSON
-#include <espalier/backend/http/watch.hpp>
+#include <espalier/backend/http/options.hpp>
 #include <espalier/run/answering.hpp>
 
 #include "errors.hpp"

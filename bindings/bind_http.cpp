@@ -1,5 +1,5 @@
 #ifdef ESPALIER_HAS_CURL
-#include <espalier/backend/http/watch.hpp>
+#include <espalier/backend/http/options.hpp>
 #include <espalier/backend/http_encoder.hpp>
 #include <espalier/backend/http_reranker.hpp>
 #include <espalier/backend/http_retriever.hpp>

@@ -1,4 +1,4 @@
-#include <espalier/backend/http/watch.hpp>
+#include <espalier/backend/http/options.hpp>
 #include <espalier/backend/openai.hpp>
 
 #include "http_testing.hpp"

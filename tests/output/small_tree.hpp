@@ -1,8 +1,8 @@
 #pragma once
 
+#include <espalier/output/chain.hpp>
 #include <espalier/output/flat_json.hpp>
 #include <espalier/output/json_line.hpp>
-#include <espalier/output/tree_record.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/rag/prompt_set.hpp>
 

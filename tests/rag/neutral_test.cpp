@@ -1,5 +1,5 @@
 #include <espalier/core/seed.hpp>
-#include <espalier/rag/neutral.hpp>
+#include <espalier/rag/render.hpp>
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,7 @@
 
 #include <espalier/core/tree.hpp>
 #include <espalier/fmt/one_line.hpp>
-#include <espalier/output/tree_record.hpp>
+#include <espalier/output/chain.hpp>
 #include <espalier/rag/state.hpp>
 
 #include <fmt/format.h>

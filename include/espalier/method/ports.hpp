@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/llm/scheduler.hpp>
-#include <espalier/output/tree_record.hpp>
+#include <espalier/output/chain.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/budget.hpp>
 

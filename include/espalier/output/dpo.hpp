@@ -3,7 +3,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/chain.hpp>
-#include <espalier/output/detail/policy_form.hpp>
+#include <espalier/output/sft.hpp>
 
 #include <algorithm>
 #include <cstdint>

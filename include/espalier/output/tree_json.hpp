@@ -3,7 +3,7 @@
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/utf8.hpp>
-#include <espalier/output/tree_record.hpp>
+#include <espalier/output/chain.hpp>
 
 #include <map>
 #include <optional>

@@ -71,7 +71,7 @@ class Environment {
   // --- For environments with more kinds of steps ------------------------------------------------------------------
 
   /// Question and history as slots.
-  [[nodiscard]] std::vector<std::pair<std::string, Rendering>> slots(State::View view) const {
+  [[nodiscard]] PromptSet::Slots slots(State::View view) const {
     return {{"question", render_text(view.question().text)},
             {"history", render_history(view.transcript(), *sampler_.prompts().protocol())}};
   }
@@ -80,8 +80,8 @@ class Environment {
   /// (a sub-question), search (a query), sub_answer, queries or thought. `bare` is the kind for a reply without a tag
   /// and for the tag "answer".
   template <class = void>
-  Task<std::vector<Proposal<Action>>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots,
-                                           std::uint32_t n, Context context, SegmentKind bare = SegmentKind::answer,
+  Task<std::vector<Proposal<Action>>> draw(std::string purpose, PromptSet::Slots slots, std::uint32_t n,
+                                           Context context, SegmentKind bare = SegmentKind::answer,
                                            bool forced = false) const {
     std::vector<Sampler::Sample> samples =
         co_await sampler_.draw(std::move(purpose), std::move(slots), n, std::move(context));

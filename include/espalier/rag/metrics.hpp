@@ -14,7 +14,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace espalier::rag {
@@ -114,14 +113,12 @@ inline std::vector<std::string> profile_names() {
 /// The profile with this name. Throws std::invalid_argument that lists all names and the nearest one.
 inline Profile profile(std::string_view name) {
   if (name == "common") return Profile::common;
-  std::array<std::string_view, detail::metric_rules.size() + 1> names{};
+  std::vector<std::string> names = detail::profile_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<Profile>(found - names.begin());
   std::string all;
-  for (std::size_t i = 0; i < detail::metric_rules.size(); ++i) {
-    if (detail::metric_rules[i].name == name) return static_cast<Profile>(i);
-    names[i] = detail::metric_rules[i].name;
-    all += std::string(names[i]) + ", ";
-  }
-  names.back() = "common";
+  for (const std::string& one : names) all += one + ", ";
+  names.emplace_back("common");
   bad_option("metrics", name, all + "common" + espalier::detail::did_you_mean(name, names));
 }
 

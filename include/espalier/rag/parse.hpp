@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/llm/protocol.hpp>
-#include <espalier/rag/neutral.hpp>
+#include <espalier/rag/render.hpp>
 #include <espalier/rag/transcript.hpp>
 
 #include <algorithm>

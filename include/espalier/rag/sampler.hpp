@@ -83,8 +83,7 @@ class Sampler {
 
   /// Draws n samples with the indices context.first ... context.first + n - 1.
   template <class = void>
-  Task<std::vector<Sample>> draw(std::string purpose, std::vector<std::pair<std::string, Rendering>> slots,
-                                 std::uint32_t n, Context context) const {
+  Task<std::vector<Sample>> draw(std::string purpose, PromptSet::Slots slots, std::uint32_t n, Context context) const {
     const bool drafts = constrain(purpose) == Constrain::draft;
     const auto body =
         prompts_.render(purpose, slots, drafts ? sampling(purpose) : constrained(purpose), context.seed.origin());

@@ -64,9 +64,8 @@ inline constexpr std::array<SampleQuestion, 4> sample_questions{
         {"Filippo Brunelleschi", "Filippo Brunelleschi was born in 1377 and died in 1446."}}}}}};
 
 /// One of the sample questions, as the prompts of a method show it. Slots of other names hold their name.
-inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Protocol::Purpose& purpose,
-                                                                        const Protocol& protocol,
-                                                                        std::size_t which = 0) {
+inline rag::PromptSet::Slots sample_slots(const Protocol::Purpose& purpose, const Protocol& protocol,
+                                          std::size_t which = 0) {
   using rag::ModelText, rag::Segment, rag::SegmentKind;
   const SampleQuestion& sample = sample_questions[which % sample_questions.size()];
   const auto& [first, second] = sample.passages;
@@ -78,7 +77,7 @@ inline std::vector<std::pair<std::string, rag::Rendering>> sample_slots(const Pr
                          .with(Segment(SegmentKind::query, ModelText(query)))
                          .with(Segment(found));
   if (protocol.tag("sub_answer")) state = state.with(Segment(SegmentKind::sub_answer, ModelText(step)));
-  std::vector<std::pair<std::string, rag::Rendering>> slots{
+  rag::PromptSet::Slots slots{
       {"question", rag::render_text(question.text)},
       {"history", rag::render_history(state.transcript(), protocol)},
       {"documents", rag::render_documents(found, protocol)},

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/http/watch.hpp>
+#include <espalier/backend/http/options.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/llm/passage.hpp>

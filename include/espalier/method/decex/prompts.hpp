@@ -90,7 +90,7 @@ inline Examples decex_examples() {
   writer.add({"rollout"}, second, 2, second.conclusion + " " + tagged("answer", second.answer));
   for (const Demonstration* shown : {&first, &second}) {
     const auto& [one, two] = shown->steps;
-    const ExampleWriter::Slots part{{"question", rag::render_text(one.question)}};
+    const Slots part{{"question", rag::render_text(one.question)}};
     writer.add({"forced_answer"}, *shown, 2,
                tagged("reasoning", shown->conclusion) + " " + tagged("answer", shown->answer));
     writer.add({"sub_question"}, *shown, 0, one.need + " " + tagged("question", one.question));

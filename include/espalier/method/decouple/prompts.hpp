@@ -66,7 +66,7 @@ inline Examples decouple_examples() {
   const Demonstration &first = demonstrations[0], &second = demonstrations[1];
   const auto finish = [](const Demonstration& shown) { return "Finish(" + shown.answer + ")"; };
   const auto search = [](const Demonstration::Step& step) { return "Search(" + step.query + ")"; };
-  const ExampleWriter::Slots wrong{{"answer", rag::render_text(second.steps[1].answer)}};
+  const Slots wrong{{"answer", rag::render_text(second.steps[1].answer)}};
 
   writer.add({"step"}, first, 1, first.steps[1].need + "\n" + search(first.steps[1]));
   writer.add({"step"}, second, 2, second.conclusion + "\n" + finish(second));

@@ -2,6 +2,8 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/rag/prompt_set.hpp>
+#include <espalier/rag/render.hpp>
+#include <espalier/rag/state.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,8 +15,11 @@
 #include <utility>
 #include <vector>
 
-/// What prompts are made of, and worked examples for them, in our own words.
+/// What prompts are made of, worked examples for them in our own words, and prompts and replies as training rows show
+/// them.
 namespace espalier::method::detail {
+
+using Slots = rag::PromptSet::Slots;
 
 /// Purposes of prompts, each with its text.
 using Prompts = std::vector<std::pair<Protocol::Purpose, std::string>>;
@@ -110,7 +115,6 @@ inline std::string tagged(const std::string& tag, const std::string& text) {
 /// Writes examples in the form of a method's prompts: what its slots hold, each under its heading, and then the reply.
 class ExampleWriter {
  public:
-  using Slots = rag::PromptSet::Slots;
   using Kinds = std::vector<rag::SegmentKind>;
 
   /// `kinds`: the segments that a step of the method leaves in its history, in order.
@@ -175,5 +179,23 @@ class ExampleWriter {
   rag::PromptSet prompts_;
   Kinds kinds_;
 };
+
+/// The slots question and history.
+inline Slots history_slots(const rag::Question& question, const rag::Transcript& history, const Protocol& protocol) {
+  return {{"question", rag::render_text(question.text)}, {"history", rag::render_history(history, protocol)}};
+}
+
+/// The text of a purpose's prompt.
+inline std::string prompt_text(const rag::PromptSet& prompts, const std::string& purpose, const Slots& slots) {
+  return prompts.render(purpose, slots, {})->messages.back().content;
+}
+
+/// A step as the reply to its prompt: the thought on lines of its own, then the text in the marks of its kind. Reading
+/// it back gives the same step. All text is neutralised.
+inline std::string reply_text(const Protocol& protocol, const rag::Action& action) {
+  const Protocol::Tag& tag = *protocol.tag(rag::detail::role(action.kind));
+  const std::string thought = action.thought.empty() ? "" : rag::detail::neutralise(action.thought) + '\n';
+  return thought + tag.open + ' ' + rag::detail::neutralise(action.text) + ' ' + tag.close;
+}
 
 }  // namespace espalier::method::detail

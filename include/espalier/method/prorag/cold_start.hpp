@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/method/detail/prompt_rows.hpp>
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/method/prorag/step_rows.hpp>
 #include <espalier/rag/sampler.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/method/detail/prompt_rows.hpp>
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/step_format.hpp>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/method/detail/prompt_rows.hpp>
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/method/reasonrag/prompts.hpp>
-#include <espalier/output/tree_record.hpp>
+#include <espalier/output/chain.hpp>
 #include <espalier/rag/metrics.hpp>
 
 #include <cmath>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/method/detail/demonstrations.hpp>
-#include <espalier/method/detail/prompt_rows.hpp>
 #include <espalier/rag/prompt_set.hpp>
 #include <espalier/rag/state.hpp>
 
@@ -96,7 +95,7 @@ inline Examples reasonrag_examples() {
   const Demonstration &first = demonstrations[0], &second = demonstrations[1];
   const auto asks = [](const Demonstration::Step& s) { return s.need + " " + tagged("query", s.query); };
   const auto ends = [](const Demonstration& d) { return d.conclusion + " " + tagged("answer", d.answer); };
-  const ExampleWriter::Slots simple{{"question", rag::render_text(second.steps[0].question)}};
+  const Slots simple{{"question", rag::render_text(second.steps[0].question)}};
 
   writer.add({"begin_reasoning"}, first, 0, asks(first.steps[0]));
   writer.add({"begin_reasoning"}, second, 0, second.steps[0].finding + " " + tagged("answer", second.steps[0].answer),

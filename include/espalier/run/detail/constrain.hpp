@@ -54,9 +54,7 @@ struct Probed : TriedPrompt {
 
   explicit Probed(const Protocol::Purpose& purpose) : TriedPrompt{purpose} {}
   /// True if at least 0.95 of all probes can be read when all further ones can.
-  [[nodiscard]] bool can_be_free() const {
-    return 1 - static_cast<double>(ledger.total().unread) / static_cast<double>(count) >= 0.95;
-  }
+  [[nodiscard]] bool can_be_free() const { return static_cast<double>(ledger.total().unread) <= 0.05 * count; }
 
   bool constrained = false;  ///< too few free replies can be read, and one more was asked under the grammar
 };

@@ -49,11 +49,6 @@ struct Chain {
   std::uint64_t relation = 0;
 };
 
-inline bool is_verdict(std::string_view answer) {
-  const auto said = words(answer);
-  return said.size() == 1 && (said[0] == word_of("yes") || said[0] == word_of("no"));
-}
-
 /// Calls text(run) for plain text and reference(k) for placeholders "#k" of a wording. Placeholders have 1 <= k <=
 /// earlier and are passed from 0.
 template <class Text, class Reference>

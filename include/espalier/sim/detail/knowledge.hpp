@@ -17,6 +17,11 @@
 
 namespace espalier::sim::detail {
 
+inline bool is_verdict(std::string_view answer) {
+  const auto said = words(answer);
+  return said.size() == 1 && (said[0] == word_of("yes") || said[0] == word_of("no"));
+}
+
 /// Everything that a simulated model could know. Built once, then read-only. Nothing is iterated in hash order.
 class Knowledge {
  public:

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/detail/prompt_rows.hpp>
+#include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/option_table.hpp>
 #include <espalier/method/prorag/prompts.hpp>
 #include <espalier/method/prorag/step_format.hpp>
