@@ -1,3 +1,5 @@
+#include <espalier/fmt/ledger.hpp>
+#include <espalier/fmt/one_line.hpp>
 #include <espalier/fmt/tree.hpp>
 #include <espalier/method/decouple/detail/environment.hpp>
 #include <espalier/policy/backup.hpp>
@@ -10,6 +12,11 @@
 namespace tree_test {
 
 using namespace espalier;
+using espalier::Accounts;
+using espalier::Ledger;
+using espalier::one_line;
+using espalier::detail::first_line;
+using Costs = espalier::Ledger::Costs;
 
 /// An action of a user that says nothing, and one that fmt can print.
 struct Silent {};
@@ -98,6 +105,62 @@ TEST_CASE("the outline of a very deep tree stays narrow and needs no recursion")
   const std::string text = fmt::format("{}", tree);
   CHECK(std::count(text.begin(), text.end(), '\n') == 100'000);
   CHECK(text.ends_with("\n" + std::string(80, ' ') + "100000 kind 0, visits 0, prior 1, open: 1"));
+}
+
+TEST_CASE("one_line leaves plain text as it is, in every script") {
+  CHECK(one_line("") == "");
+  CHECK(one_line("Was Ada \"born\" in Zürich? 東京 नमस्ते \\n") == "Was Ada \"born\" in Zürich? 東京 नमस्ते \\n");
+}
+
+TEST_CASE("one_line makes escapes of what ends a line, moves the cursor, hides text or reorders it") {
+  CHECK(one_line("a\nb\r\n\tc") == "a\\nb\\r\\n\\tc");
+  CHECK(one_line(std::string("\x1b[2J\x07\0\x7f", 7)) == "\\x1b[2J\\x07\\x00\\x7f");
+  CHECK(one_line("\xC2\x85 \xC2\x9B") == "\\x85 \\x9b");  // next line and CSI of C1
+  CHECK(one_line("\xE2\x80\xA8\xE2\x80\xAE\xE2\x80\x8B\xEF\xBB\xBF") == "\\u2028\\u202e\\u200b\\ufeff");
+  CHECK(one_line("\xF3\xA0\x81\x81") == "\\U000e0041");
+  CHECK(one_line("\xC3(\x80") == "\xEF\xBF\xBD(\xEF\xBF\xBD");
+}
+
+TEST_CASE("first_line is cut between two characters and says that there is more") {
+  CHECK(first_line("  \n\n", 10) == "");
+  CHECK(first_line("\n  Anna \n", 10) == "Anna");
+  CHECK(first_line("Anna\r\nEve", 10) == "Anna ...");
+  CHECK(first_line("0123456789", 10) == "0123456789");
+  CHECK(first_line("0123456789a", 10) == "0123456789 ...");
+  CHECK(first_line("012345678é", 10) == "012345678 ...");
+  CHECK(first_line("0123456  89a", 9) == "0123456 ...");
+}
+
+TEST_CASE("costs print on one line, and unread completions where there are some") {
+  CHECK(fmt::format("{}", Costs{12, 3400, 500, 3}) ==
+        "completions 12, prompt tokens 3400, completion tokens 500, retrievals 3");
+  CHECK(fmt::format("{}", Costs{12, 3400, 500, 3, 2, 1}) ==
+        "completions 12, prompt tokens 3400, completion tokens 500, retrievals 3, unread 2 (cut 1)");
+  CHECK(fmt::format("{}", Costs{12, 3400, 500, 3, 2, 1, 4, 5, 6, 3, 7}) ==
+        "completions 12, prompt tokens 3400, completion tokens 500, retrievals 3, unread 2 (cut 1), cut but read 4, "
+        "refused 5, repairs 6 (read 3), constrained 7");
+}
+
+TEST_CASE("a ledger prints its total and the completions of each purpose") {
+  Ledger ledger;
+  CHECK(fmt::format("{}", ledger) == "completions 0, prompt tokens 0, completion tokens 0, retrievals 0");
+  ledger["rollout"] = {12, 3400, 500, 3};
+  ledger["end\n\x1b[0m"] = {6, 900, 60, 0};
+  CHECK(fmt::format("{}", ledger) ==
+        "completions 18, prompt tokens 4300, completion tokens 560, retrievals 3; completions by purpose: "
+        "end\\n\\x1b[0m 6, rollout 12");
+}
+
+TEST_CASE("accounts print the sum and its parts") {
+  Accounts accounts;
+  accounts.logical = 20, accounts.paid_applied = 12, accounts.cached = 5, accounts.shared = 2, accounts.failed = 1;
+  accounts.paid_cancelled = 3, accounts.paid_failed = 4, accounts.requests = 9;
+  CHECK(fmt::format("{}", accounts) ==
+        "logical 20: paid 12, cached 5, shared 2, failed 1; paid for nothing 7; requests 9");
+}
+
+TEST_CASE("all take a width, as texts do") {
+  CHECK(fmt::format("[{:>40.13}]", Costs{7}) == "[                           completions 7]");
 }
 
 }  // namespace tree_test

@@ -1,5 +1,6 @@
 #include <espalier/method/decex/prompts.hpp>
 #include <espalier/rag/parse.hpp>
+#include <espalier/rag/refusals.hpp>
 
 #include <doctest/doctest.h>
 
@@ -7,6 +8,8 @@ namespace parse_test {
 
 using namespace espalier;
 using rag::ModelText;
+using namespace espalier::rag;
+using namespace espalier::rag::detail;
 
 namespace {
 
@@ -114,6 +117,97 @@ TEST_CASE(
   CHECK(said("ask", "One line.\nAnd another.") == "sub_answer|One line.\nAnd another.|");
   CHECK(said("ask", "  ") == "none");
   CHECK(said("boxed", "so \\boxed{\\text{a} b}.") == "final|\\text{a} b|so");
+}
+
+TEST_CASE("scores are numbers in the declared range, as many as declared, and nothing else") {
+  const Protocol::ScoreForm percent{0, 100, 1}, pair{-1, 1, 2};
+  CHECK(read_scores("85", percent) == std::vector<double>{85});
+  CHECK(read_scores(" 7.5\n", percent) == std::vector<double>{7.5});
+  CHECK(read_scores("+0", percent) == std::vector<double>{0});
+  CHECK(read_scores("-0.25 , 1", pair) == std::vector<double>{-0.25, 1});
+  for (const char* text :
+       {"", "85/100", "about 7", "seven", "nan", "inf", "101", "-1", "8 5", "85%", "85,", ",85", "85, 3", "1e400"}) {
+    CAPTURE(text);
+    CHECK_FALSE(read_scores(text, percent));
+  }
+  CHECK_FALSE(read_scores("0.5", pair));
+  CHECK_FALSE(read_scores("0.5, 1.01", pair));
+}
+
+TEST_CASE("a judge's reply without readable scores is no reply") {
+  const Protocol protocol{"m", {{"judge", {}, {"score"}, {0, 1, 1}}}, {{"score", "<score>", "</score>"}}};
+  const auto read = [&](const char* text) { return parse(ModelText(text), protocol, *protocol.purpose("judge")); };
+  CHECK(read("Good. <score> 0.75 </score>")->content == "0.75");
+  CHECK_FALSE(read("<score>7.5</score>"));
+  CHECK_FALSE(read("<score>3/4</score>"));
+}
+
+TEST_CASE("a preference is two different positions, or none") {
+  const auto is = [](std::string_view text, std::size_t better, std::size_t worse) {
+    CAPTURE(text);
+    const auto read = read_preference(text);
+    REQUIRE(read);
+    CHECK(read->better == better);
+    CHECK(read->worse == worse);
+  };
+  is("2 over 1", 2, 1);
+  is("  10   over 3\n", 10, 3);
+  is("2over1", 2, 1);
+  is("none", 0, 0);
+  is(" None ", 0, 0);
+  for (const char* text : {"", "over", "2", "2 over", "over 1", "2 over 2", "0 over 1", "1 over 0", "-1 over 2",
+                           "1.5 over 2", "1 over 2.5", "1 over 2 over 3", "first over second", "85/100", "nan over 1",
+                           "none at all", "nonexistent", "99999999999999999999999 over 1", "1 > 2"}) {
+    CAPTURE(text);
+    CHECK_FALSE(read_preference(text));
+  }
+}
+
+TEST_CASE("verdicts and choices are told by their first word") {
+  CHECK(read_verdict("Yes, it is.") == true);
+  CHECK(read_verdict(" (no)") == false);
+  CHECK_FALSE(read_verdict("perhaps"));
+  CHECK(read_choice("(b) two") == 'B');
+  CHECK_FALSE(read_choice("both"));
+}
+
+TEST_CASE("an answer that says it does not know is told from a name that holds the same words") {
+  const rag::Refusals refuses;
+  for (const char* text : {"I don't know", "I don\xE2\x80\x99t know.", "I do not know who that was.",
+                           "Sorry, I DON'T KNOW", "unknown", "Unknown.", "The year is unknown", "N/A", "I'm not sure",
+                           "I cannot answer this", "There is not enough information"}) {
+    CAPTURE(text);
+    CHECK(refuses(text));
+  }
+  for (const char* text : {"Paris", "", "The Unknown Soldier", "Unknown Pleasures", "Nadia Comaneci", "no",
+                           "I know it: Paris", "Knowles"}) {
+    CAPTURE(text);
+    CHECK_FALSE(refuses(text));
+  }
+}
+
+TEST_CASE("the phrases are an option: own ones replace them, none switches them off") {
+  const rag::Refusals own("weiss nicht; keine Ahnung ;");
+  CHECK(own("Ich weiss nicht."));
+  CHECK(own("Keine Ahnung"));
+  CHECK_FALSE(own("I don't know"));
+  for (const char* none : {"", " ; ;"}) CHECK_FALSE(rag::Refusals(none)("I don't know"));
+}
+
+TEST_CASE("only the proposals of the kind are closed, and none that is closed already") {
+  std::vector<Proposal<rag::Action>> proposals;
+  const auto add = [&](rag::SegmentKind kind, const char* text, Reason closed = Reason::none) {
+    proposals.emplace_back(rag::Action(kind, text, "", text), static_cast<Kind>(kind), 1.0F, closed);
+  };
+  add(rag::SegmentKind::own_answer, "I don't know");
+  add(rag::SegmentKind::own_answer, "Paris");
+  add(rag::SegmentKind::query, "unknown");
+  add(rag::SegmentKind::own_answer, "unknown", Reason::malformed);
+  rag::Refusals().close(proposals, rag::SegmentKind::own_answer);
+  CHECK(proposals[0].closed == Reason::refused);
+  CHECK(proposals[1].closed == Reason::none);
+  CHECK(proposals[2].closed == Reason::none);
+  CHECK(proposals[3].closed == Reason::malformed);
 }
 
 }  // namespace parse_test
