@@ -61,7 +61,7 @@ inline Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::
   espalier::detail::Ballot<NodeId> ballot;
   const auto vote = [&](const rag::Tree& tree, NodeId offset) {
     if (const auto best = output::best_answer(tree); best && best->complete)
-      ballot.vote(rag::normalise(best->text), best->node + offset);
+      ballot.vote(rag::detail::form_or_text(best->text), best->node + offset);
   };
   vote(all, 0);
   all.annotations.erase("selected");

@@ -119,7 +119,7 @@ inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
   espalier::detail::Ballot<std::size_t> ballot;
   for (std::size_t i = 0; i < tree.rollouts.size(); ++i)
     if (const auto answer = tree.rollouts[i].state.answer(); answer && tree.rollouts[i].node == best)
-      ballot.vote(rag::normalise(*answer), i);
+      ballot.vote(rag::detail::form_or_text(*answer), i);
   return ChosenAnswer{best, *tree.rollouts[ballot.winner(0)].state.answer(), own[best].value_or(0), false};
 }
 

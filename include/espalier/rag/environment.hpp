@@ -108,7 +108,7 @@ class Environment {
   [[nodiscard]] const Sampler& sampler() const { return sampler_; }
   /// The text that deduplication compares.
   [[nodiscard]] std::string key(const std::string& text) const {
-    return options_.dedup == Dedup::exact ? text : normalise(text);
+    return options_.dedup == Dedup::exact ? text : detail::form_or_text(text);
   }
   /// The same loop with another number of rounds.
   [[nodiscard]] Environment limited_to(std::uint32_t max_rounds) const {

@@ -51,9 +51,6 @@ struct MetricRules {
   bool separate_maxima = false;  ///< F1, precision and recall are each the maximum over the gold answers
 };
 
-/// ProRAG: lower case, without white space at the ends. Articles and punctuation stay.
-inline std::string prorag_form(std::string_view text) { return std::string(strip(espalier::detail::to_lower(text))); }
-
 /// ReasonRAG: the common form, but articles stay.
 inline std::string reasonrag_form(std::string_view text) {
   return join_blanks(delete_punctuation(espalier::detail::to_lower(text)));
@@ -92,7 +89,7 @@ inline constexpr std::array<MetricRules, 10> metric_rules{{
     {.name = "musique", .form = normalise, .f1_form = normalise, .empty_matches = true},
     {.name = "flashrag", .form = normalise, .f1_form = normalise, .yes_no = true, .separate_maxima = true},
     {.name = "search_r1", .form = normalise, .f1_form = normalise, .yes_no = true},
-    {.name = "prorag", .form = prorag_form, .f1_form = prorag_form, .first_gold = true},
+    {.name = "prorag", .form = as_it_stands, .f1_form = as_it_stands, .first_gold = true},
     {.name = "reasonrag", .form = reasonrag_form, .f1_form = reasonrag_form, .yes_no = true},
     {.name = "hiprag", .form = hiprag_form, .f1_form = hiprag_form, .em_is_acc = true, .yes_no = true},
     {.name = "search_o1", .form = normalise, .f1_form = normalise, .overlap_only = true},
@@ -152,21 +149,24 @@ inline Scores word_overlap(const MetricRules& rules, std::string_view prediction
 }  // namespace detail
 
 /// Scores a prediction against the best of the gold answers. A null prediction (a failure, no answer) scores 0
-/// everywhere. A gold answer with an empty normal form is contained in every other prediction.
-/// Throws std::invalid_argument if there is no gold answer.
+/// everywhere. A text whose normal form is empty is compared as it stands, and as gold it is contained in its equal
+/// alone. Throws std::invalid_argument if there is no gold answer.
 inline Scores score(Profile profile, const std::optional<std::string>& prediction, const Gold& gold) {
   if (gold.empty()) throw std::invalid_argument("an answer cannot be scored against an empty list of gold answers");
   if (!prediction) return {};
   const detail::MetricRules& rules = detail::rules_of(profile);
-  const std::string own = rules.form(*prediction), own_words = rules.f1_form(*prediction);
+  const std::string own = rules.form(*prediction), own_words = detail::form_or_text(*prediction, rules.f1_form),
+                    text = detail::as_it_stands(*prediction);
   Scores best;
   for (const std::string& answer : gold) {
-    const Scores words = detail::word_overlap(rules, own_words, rules.f1_form(answer));
+    const Scores words = detail::word_overlap(rules, own_words, detail::form_or_text(answer, rules.f1_form));
     if (!rules.overlap_only || words.f1 > 0) {
       const std::string form = rules.form(answer);
-      const double contained = own.find(form) != own.npos;
+      const bool empty = form.empty();
+      const double same = empty ? text == detail::as_it_stands(answer) : own == form;
+      const double contained = empty ? same != 0 && !text.empty() : own.find(form) != own.npos;
       best.acc = std::max(best.acc, contained);
-      best.em = std::max(best.em, rules.em_is_acc ? contained : double(own == form));
+      best.em = std::max(best.em, rules.em_is_acc ? contained : same);
     }
     if (rules.separate_maxima) {
       best.precision = std::max(best.precision, words.precision);

@@ -83,4 +83,17 @@ inline std::string normalise(std::string_view text) {
       detail::replace_words(detail::delete_punctuation(espalier::detail::to_lower(text)), {"a", "an", "the"}, " "));
 }
 
+namespace detail {
+
+/// In lower case, without white space at the ends.
+inline std::string as_it_stands(std::string_view text) { return std::string(strip(espalier::detail::to_lower(text))); }
+
+/// The form of a text, or the text as it stands where nothing is left of it ("A", "The The", "!!!").
+inline std::string form_or_text(std::string_view text, std::string (*form)(std::string_view) = normalise) {
+  std::string found = form(text);
+  return found.empty() ? as_it_stands(text) : found;
+}
+
+}  // namespace detail
+
 }  // namespace espalier::rag

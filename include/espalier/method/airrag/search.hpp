@@ -102,7 +102,7 @@ class AirBackup : public MeanBackup {
     if (reward_ == AirRagOptions::TerminalReward::jaccard) return jaccard(a, b);
     if (reward_ == AirRagOptions::TerminalReward::embedding)
       return cosine(answers_->embeddings.at(a), answers_->embeddings.at(b));
-    return rag::normalise(a) == rag::normalise(b) ? 1 : 0;
+    return rag::detail::form_or_text(a) == rag::detail::form_or_text(b) ? 1 : 0;
   }
   static std::string steps(const rag::State& end) {
     std::string all;

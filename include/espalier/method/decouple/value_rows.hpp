@@ -39,10 +39,10 @@ namespace detail {
 
 /// Answer recall: the largest share of a gold answer's words that the path's answer contains.
 inline double answer_recall(const rag::State& end) {
-  const std::string answer = rag::normalise(end.answer().value_or(""));
+  const std::string answer = rag::detail::form_or_text(end.answer().value_or(""));
   double best = 0;
   for (const std::string& gold : end.gold())
-    best = std::max(best, rag::detail::word_overlap({}, answer, rag::normalise(gold)).recall);
+    best = std::max(best, rag::detail::word_overlap({}, answer, rag::detail::form_or_text(gold)).recall);
   return best;
 }
 

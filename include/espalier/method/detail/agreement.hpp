@@ -22,7 +22,7 @@ namespace espalier::method::detail {
 
 /// The words of a text in its normal form.
 inline std::set<std::string> word_set(const std::string& text) {
-  const std::string normal = rag::normalise(text);
+  const std::string normal = rag::detail::form_or_text(text);
   std::set<std::string> words;
   for (const std::string_view word : rag::detail::split(normal)) words.emplace(word);
   return words;
