@@ -4,6 +4,7 @@
 #include <espalier/method/decex/prompts.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
+#include <espalier/output/gold_names.hpp>
 #include <espalier/output/tree_reader.hpp>
 #endif
 
@@ -55,6 +56,17 @@ void bind_read(py::module_& m) {
       "read_passages",
       [](const std::string& path, std::size_t limit) { return output::read_passages(path, {.limit = limit}); },
       py::arg("path"), py::arg("limit"));
+  m.def("gold_name", [](const std::string& name) { return output::detail::gold_name(name); }, py::arg("name"));
+  m.def(
+      "unread_gold",
+      [](const std::string& row, const rag::Gold& gold) {
+        simdjson::dom::parser parser;
+        simdjson::dom::object fields;
+        const bool read = parser.parse(row).get(fields) == simdjson::SUCCESS;
+        return read ? output::detail::unread_gold(fields, gold) : "";
+      },
+      py::arg("row"), py::arg("gold"));
+  m.attr("id_fields") = py::tuple(py::cast(detail::id_fields));
   m.def(
       "read_trees",
       [](const std::string& path) {

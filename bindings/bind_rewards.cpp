@@ -98,6 +98,7 @@ void bind_rewards(py::module_& m) {
 
   m.def("metric_profiles", &rag::detail::profile_names,
         "The ways of scoring an answer, by name; 'common' is one more name for hotpot's.");
+  m.def("normal_form", [](const std::string& text) { return rag::detail::form_or_text(text); }, py::arg("text"));
   m.def(
       "score",
       [](const std::string& profile, const std::optional<std::string>& prediction, const rag::Gold& gold) {

@@ -55,7 +55,7 @@ LIBRARIES = {
     "curl/": r"(backend|output)/",
     "sqlite3.h": r"(backend|output)/",
     "simdjson": r"(backend|output)/",
-    "zlib.h": r"run/",
+    "zlib.h": r"output/",
     "Eigen/": r"backend/(dense|value_head)",
     "faiss/": r"backend/faiss",
 }

@@ -20,25 +20,15 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace espalier::backend::detail {
 
-/// Splits a corpus field "contents": the title on the first line, without its double quotes, then the text. A single
-/// line is a text without a title.
-inline std::pair<std::string_view, std::string_view> split_contents(std::string_view contents) {
-  const std::size_t end = contents.find('\n');
-  if (end == std::string_view::npos) return {{}, contents};
-  std::string_view title = contents.substr(0, end);
-  if (title.ends_with('\r')) title.remove_suffix(1);
-  if (title.size() >= 2 && title.starts_with('"') && title.ends_with('"')) title = title.substr(1, title.size() - 2);
-  return {title, contents.substr(end + 1)};
-}
-
 /// The value of the first of `names` that `object` has.
-template <class T>
-std::optional<T> first_field(simdjson::dom::element object, std::initializer_list<std::string_view> names) {
+template <class T, class Names = std::initializer_list<std::string_view>>
+std::optional<T> first_field(simdjson::dom::element object, const Names& names) {
   for (const std::string_view name : names)
     if (const auto found = field<T>(object, name)) return found;
   return std::nullopt;
@@ -50,26 +40,23 @@ std::optional<T> first_field(simdjson::dom::element object, std::initializer_lis
 /// id is the hash of title and text, the default score 0. Throws BackendError (transport) for anything else.
 inline Passage read_hit(simdjson::dom::element hit) {
   const auto document = first_field<simdjson::dom::element>(hit, {"document", "doc", "_source"}).value_or(hit);
-  auto text = first_field<std::string_view>(document, {"text", "paragraph_text", "snippet"});
-  auto title = first_field<std::string_view>(document, {"title"});
-  auto contents = first_field<std::string_view>(document, {"contents"});
+  auto text = first_field<std::string_view>(document, espalier::detail::text_fields);
+  auto title = field<std::string_view>(document, "title");
+  auto contents = field<std::string_view>(document, "contents");
   if (std::string_view whole; !document.get(whole)) contents = whole;
-  if (contents) {
-    const auto [first, rest] = split_contents(*contents);
-    if (!title) title = first;
-    text = *title == first ? rest : *contents;
-  }
+  if (contents) std::tie(title, text) = espalier::detail::split_contents(*contents, title);
   if (!text) throw BackendError("a hit without a text");
   std::string id;
   for (const auto& holder : {document, hit}) {
     if (!id.empty()) break;
-    if (const auto name = first_field<std::string_view>(holder, {"id", "docid", "_id"})) id = *name;
-    else if (const auto number = first_field<std::int64_t>(holder, {"id", "docid"})) id = std::to_string(*number);
+    if (const auto name = first_field<std::string_view>(holder, espalier::detail::id_fields)) id = *name;
+    else if (const auto number = first_field<std::int64_t>(holder, espalier::detail::id_fields))
+      id = std::to_string(*number);
   }
   if (id.empty()) id = Hasher().add(title.value_or("")).add(*text).finish().hex();
   const auto score = first_field<double>(hit, {"score", "_score"});
   return Passage(std::move(id), std::string(title.value_or("")), std::string(*text),
-                 score ? *score : first_field<double>(document, {"score"}).value_or(0));
+                 score ? *score : field<double>(document, "score").value_or(0));
 }
 
 /// The ranked hits of one query, at most k.

@@ -2,9 +2,13 @@
 
 #include <espalier/core/hash.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +43,28 @@ class Passage {
   std::shared_ptr<const Record> record_;
   double score_;
 };
+
+namespace detail {
+
+/// The fields of files and of servers' hits, in the order in which they are looked for.
+inline constexpr std::array<std::string_view, 8> id_fields{"id",  "_id",         "docid",    "doc_id",
+                                                           "qid", "question_id", "query_id", "src_id"};
+inline constexpr std::array<std::string_view, 4> text_fields{"text", "paragraph_text", "passage", "snippet"};
+
+/// Takes the title, "" if there is none, and the text out of a field "contents": title line, then text. The line may
+/// be in quotes. With a title given, only a line that says the same is taken out. A single line has no title.
+inline std::pair<std::string_view, std::string_view> split_contents(std::string_view contents,
+                                                                    std::optional<std::string_view> title) {
+  const std::size_t end = contents.find('\n');
+  std::string_view first = contents.substr(0, end);
+  if (end == contents.npos) return {title.value_or(""), contents};
+  if (first.ends_with('\r')) first.remove_suffix(1);
+  const bool quoted = first.size() >= 2 && first.front() == '"' && first.back() == '"';
+  if (quoted && first != title) first = first.substr(1, first.size() - 2);
+  return {title.value_or(first), first == title.value_or(first) ? contents.substr(end + 1) : contents};
+}
+
+}  // namespace detail
 
 /// Ranked passages, best first.
 using Passages = std::vector<Passage>;

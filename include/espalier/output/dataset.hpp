@@ -1,13 +1,16 @@
 #pragma once
 
 #include <espalier/llm/passage.hpp>
+#include <espalier/output/gold_names.hpp>
 #include <espalier/output/json_line.hpp>
 #include <espalier/rag/question.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -57,9 +60,12 @@ inline std::vector<rag::ChainStep> read_chain(const JsonLine& metadata, const st
   return chain;
 }
 
+/// A text, or a whole number as its decimal text.
 inline std::string read_id(const JsonLine& row) {
-  std::string id = row.text("id");
-  if (id.empty()) row.fail("id", "is empty");
+  const std::string field(row.first_of(espalier::detail::id_fields));
+  if (std::int64_t number = 0; row.element()[field].get(number) == simdjson::SUCCESS) return std::to_string(number);
+  std::string id = row.text(field);
+  if (id.empty()) row.fail(field, "is empty");
   return id;
 }
 
@@ -77,8 +83,9 @@ class Ids {
 
 }  // namespace detail
 
-/// Reads questions, one per line: {"id", "question", "golden_answers": [...], "metadata": {...}}. `{.limit = N}`
-/// reads N rows, and `{.require_gold = false}` takes questions without gold answers. Throws InputError.
+/// Reads questions, one per line: {"id", "question", "golden_answers": [...], "metadata": {...}}, plain or .gz.
+/// `{.limit = N}` reads N rows, and `{.require_gold = false}` takes questions without gold answers. Throws InputError,
+/// also for another field that looks like gold.
 inline std::vector<rag::Example> read_questions(const std::string& path, const detail::ReadOptions& options = {}) {
   std::vector<rag::Example> examples;
   detail::Ids ids;
@@ -87,8 +94,10 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const d
     example.question = {detail::read_id(row), row.text("question")};
     ids.add(row, example.question.id);
     if (detail::blank(example.question.text)) row.fail("question", "is empty");
-    if (options.require_gold && !row.has("golden_answers")) row.fail("golden_answers", "is missing");
     example.gold = row.texts("golden_answers");
+    if (const std::string field = detail::unread_gold(row.as_object(), example.gold); !field.empty())
+      row.fail(field, "looks like gold answers, which are read from 'golden_answers' alone");
+    if (options.require_gold && !row.has("golden_answers")) row.fail("golden_answers", "is missing");
     if (options.require_gold && example.gold.empty()) row.fail("golden_answers", "is empty");
     if (std::any_of(example.gold.begin(), example.gold.end(), detail::blank))
       row.fail("golden_answers", "holds an empty answer");
@@ -111,28 +120,21 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const d
 
 namespace detail {
 
-/// Reads a passage {"id", "title", "contents"}, where contents = title, newline, text. Without "title", the first of
-/// several lines is the title, with quotes around it removed. "text" may stand in place of contents and has no title
-/// line. Throws InputError.
+/// Reads a passage of FlashRAG, Pyserini, BEIR or DPR: an id, perhaps a title, and "contents" = title, newline, text,
+/// or another name for a text without a title line. Throws InputError.
 inline Passage read_passage(const JsonLine& row) {
-  std::string id = detail::read_id(row);
-  std::string title = row.text_or("title", "");
-  std::string text = row.text(!row.has("contents") && row.has("text") ? "text" : "contents");
-  const auto end = text.find('\n');
-  if (row.has("contents") && end != std::string::npos) {
-    std::string_view first = std::string_view(text).substr(0, end);
-    if (first.ends_with('\r')) first.remove_suffix(1);
-    const bool quoted = first.size() >= 2 && first.front() == '"' && first.back() == '"';
-    if (quoted && first != title) first = first.substr(1, first.size() - 2);
-    if (!row.has("title")) title = first;
-    if (first == title) text.erase(0, end + 1);
-  }
-  return Passage(std::move(id), std::move(title), std::move(text));
+  std::string id = read_id(row);
+  std::optional<std::string_view> title;
+  if (row.has("title")) title = row.as<std::string_view>("title", "a text");
+  const std::string_view field = row.has("contents") ? "contents" : row.first_of(espalier::detail::text_fields);
+  std::string_view text = row.as<std::string_view>(row.has(field) ? field : "contents", "a text");
+  if (field == "contents") std::tie(title, text) = espalier::detail::split_contents(text, title);
+  return Passage(std::move(id), std::string(title.value_or("")), std::string(text));
 }
 
 }  // namespace detail
 
-/// Reads passages, one per line, with unique ids. Throws InputError.
+/// Reads passages with unique ids, as JSON lines or as a .tsv with a header, plain or .gz. Throws InputError.
 inline std::vector<Passage> read_passages(const std::string& path, const detail::ReadOptions& options = {}) {
   std::vector<Passage> passages;
   detail::Ids ids;

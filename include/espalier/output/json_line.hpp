@@ -1,13 +1,20 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
+#include <espalier/core/json_writer.hpp>
+#include <espalier/output/file_bytes.hpp>
 
 #include <simdjson.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <fstream>
+#include <cstdlib>
 #include <functional>
 #include <istream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,6 +35,11 @@ class JsonLine {
   [[nodiscard]] bool has(std::string_view field) const {
     simdjson::dom::element value;
     return object_[field].get(value) == simdjson::SUCCESS && !value.is_null();
+  }
+  /// The first of the names that the row has, or the first of all.
+  [[nodiscard]] std::string_view first_of(std::span<const std::string_view> names) const {
+    const auto found = std::find_if(names.begin(), names.end(), [this](std::string_view name) { return has(name); });
+    return found == names.end() ? names.front() : *found;
   }
   /// A required field of type T: string_view, double, uint64_t, bool, dom::array or dom::object. `sort` names the type
   /// in errors.
@@ -107,20 +119,74 @@ class JsonLine {
   std::string path_;  ///< of this object in its line, such as "metadata."
 };
 
-/// Calls `take` with every object of a stream of JSON lines until it returns false. Errors call the stream `path`.
-/// Blank lines, a byte-order mark and CRLF are accepted. Throws InputError for a line that is not a JSON object, and
-/// for a stream that fails or has no object.
+/// The field and the number of the first NaN or infinity in a line of JSON, "" = none.
+inline std::pair<std::string, std::string> no_number(std::string_view line) {
+  std::string field, text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const std::size_t start = i;
+    if (line[i] == ':') field = text;
+    if (line[i] == '"') {
+      for (++i; i < line.size() && line[i] != '"'; ++i) i += line[i] == '\\';
+      text = line.substr(start + 1, i - start - 1);
+    } else if (std::string_view("+-0123456789NnIi").find(line[i]) != std::string_view::npos) {
+      i = std::min(line.find_first_of(",]} \t\r:\"", i), line.size()) - 1;
+      const std::string number(line.substr(start, i + 1 - start));
+      char* end = nullptr;
+      if (const double value = std::strtod(number.c_str(), &end); *end == '\0' && !std::isfinite(value))
+        return {field, number + (std::isdigit(static_cast<unsigned char>(number.back())) ? " (infinity)" : "")};
+    }
+  }
+  return {};
+}
+
+/// Makes JSON of a line of tab-separated values, by the names in the first line, which becomes "". A cell may stand in
+/// quotes, which are doubled inside it. Throws InputError.
+inline void tsv_to_json(std::string& line, std::vector<std::string>& header, const std::string& path, std::size_t at) {
+  if (line.ends_with('\r')) line.pop_back();
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const bool quote = line[i] == '"';
+    if (quote && quoted && i + 1 < line.size() && line[i + 1] == '"') cells.back() += line[++i];
+    else if (quote && (quoted || i == 0 || line[i - 1] == '\t')) quoted = !quoted;
+    else if (line[i] == '\t' && !quoted) cells.emplace_back();
+    else cells.back() += line[i];
+  }
+  if (quoted) throw InputError(path, at, "", "holds a quote that is not closed in its line");
+  if (!simdjson::validate_utf8(line)) throw InputError(path, at, "", "holds bytes that are not UTF-8");
+  line.clear();
+  if (header.empty()) return header.swap(cells);
+  if (cells.size() != header.size())
+    throw InputError(path, at, "",
+                     "has " + std::to_string(cells.size()) + " cells, the header has " + std::to_string(header.size()));
+  JsonWriter json(line);
+  json.begin_object();
+  for (std::size_t i = 0; i < cells.size(); ++i) json.field(header[i], cells[i]);
+  json.end_object();
+}
+
+/// Calls `take` with every object of a stream of JSON lines, or with every row of a stream that is called .tsv, until
+/// it returns false. Errors call the stream `path`. Blank lines, a byte-order mark and CRLF are accepted. Throws
+/// InputError for a line that is not a JSON object, and for a stream that fails or has no object.
 inline void for_each_line(std::istream& file, const std::string& path,
                           const std::function<bool(const JsonLine&)>& take) {
   simdjson::dom::parser parser;
   std::string text;
+  std::vector<std::string> header;
+  const bool tsv = path.ends_with(".tsv") || path.ends_with(".tsv.gz");
   std::size_t line = 0, objects = 0;
   while (std::getline(file, text)) {
     ++line;
+    if (line == 1 && (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") || text.find('\0') < 2))
+      throw InputError(path, 1, "", "is UTF-16, must be UTF-8");
     if (line == 1 && text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
     if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (tsv) tsv_to_json(text, header, path, line);
+    if (text.empty()) continue;
     simdjson::dom::element element;
     if (const auto error = parser.parse(text).get(element)) {
+      const auto [field, number] = no_number(text);
+      if (!number.empty()) throw InputError(path, line, field, "holds " + number + ", which is no JSON");
       const bool bytes = error == simdjson::UTF8_ERROR;
       throw InputError(
           path, line, "",
@@ -134,18 +200,9 @@ inline void for_each_line(std::istream& file, const std::string& path,
   if (objects == 0) throw InputError(path, 0, "", "is empty");
 }
 
-/// A file of lines. Throws InputError if it cannot be read.
-inline std::ifstream open_lines(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file || (file.peek() == std::ifstream::traits_type::eof() && !file.eof()))
-    throw InputError(path, 0, "", "cannot be read");
-  file.clear();
-  return file;
-}
-
-/// The same for a file. Throws InputError if it is missing.
+/// The same for a file, plain or .gz. Throws InputError if it is missing.
 inline void for_each_line(const std::string& path, const std::function<bool(const JsonLine&)>& take) {
-  std::ifstream file = open_lines(path);
+  FileStream file(path);
   for_each_line(file, path, take);
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
+#include <espalier/output/file_bytes.hpp>
 #include <espalier/output/flat_json.hpp>
 #include <espalier/output/json_line.hpp>
 #include <espalier/output/tree_json.hpp>
 
 #include <cstdint>
-#include <fstream>
 #include <istream>
 #include <limits>
 #include <map>
@@ -219,7 +219,7 @@ inline std::vector<RecordedTree> read_trees(std::istream& file, const std::strin
 
 /// The same of a trees.jsonl.
 inline std::vector<RecordedTree> read_trees(const std::string& path) {
-  std::ifstream file = detail::open_lines(path);
+  detail::FileStream file(path);
   return read_trees(file, path);
 }
 

@@ -4,21 +4,17 @@
 #include <espalier/backend/dense_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 #include <espalier/output/dataset.hpp>
+#include <espalier/output/file_bytes.hpp>
 #include <espalier/run/index_folder.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/work_folder.hpp>
-#ifdef ESPALIER_HAS_ZLIB
-#include <espalier/run/detail/gzip_buffer.hpp>
-#endif
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <istream>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -36,7 +32,7 @@ struct IndexOptions {
     backend::Metric metric = backend::Metric::inner_product;
   };
 
-  std::string corpus;  ///< JSONL file, plain or .gz
+  std::string corpus;  ///< JSONL or TSV, plain or .gz
   std::string out;     ///< folder
   Lexical lexical;
   unsigned threads = 0;                   ///< 0 = the number of hardware threads. Never changes a byte
@@ -52,23 +48,13 @@ namespace detail {
 /// Writes the corpus file of an index.
 inline backend::MappedCorpus write_corpus(const std::string& source, const std::string& target,
                                           const IndexProgress& progress) {
-#ifdef ESPALIER_HAS_ZLIB
-  GzipBuffer bytes(source);
-  std::istream in(&bytes);
-  in.exceptions(std::ios::badbit);
-  const auto position = [&] { return bytes.position(); };
-#else
-  if (source.ends_with(".gz")) throw MissingPart("reading .gz", "zlib1g-dev");
-  std::ifstream in = output::detail::open_lines(source);
-  const auto position = [&] { return static_cast<std::uint64_t>(std::streamoff(in.tellg())); };
-#endif
+  output::detail::FileStream in(source);
   const std::uint64_t size = std::filesystem::file_size(source);
   backend::MappedCorpus::Writer writer(target, source);
   std::size_t passages = 0;
   output::detail::for_each_line(in, source, [&](const output::detail::JsonLine& row) {
     writer.add(output::detail::read_passage(row), row.line());
-    if (progress && ++passages % 4096 == 0)
-      progress("corpus", std::min(position(), size), size);  // tellg is -1 behind a last line without an end
+    if (progress && ++passages % 4096 == 0) progress("corpus", std::min(in.position(), size), size);
     return true;
   });
   return writer.commit();

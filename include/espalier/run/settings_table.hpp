@@ -80,7 +80,7 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
          "whether a reasoning model thinks, or its most tokens per thought (the model's default)"}}},
       {"retriever",
        {{"corpus", &s.retriever.corpus, "corpus", "FILE", "inputs.corpus",
-         "JSON lines with id, title, contents. A retrieval server needs none"},
+         "JSON lines with id, title, contents, or TSV. A retrieval server needs none"},
         {"index", &s.retriever.index, "index", "DIR", "inputs.index",
          "folder of `espalier index build`, in place of the corpus"},
         {"retriever", &s.retriever.source, "retriever", "NAME|URL", "retriever.kind",

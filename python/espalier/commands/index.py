@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 import time
@@ -35,7 +36,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         ["espalier index build --corpus corpus.jsonl --out index --analyzer english-lucene --k1 0.9 --b 0.4"],
     )
     build.add_argument(
-        "--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents, plain or .gz"
+        "--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents, or TSV, plain or .gz"
     )
     build.add_argument("--out", required=True, metavar="DIR", help="folder of the index")
     build.add_argument(
@@ -167,7 +168,8 @@ def size(count: int) -> str:
 
 def queries_of(file: Path) -> Iterator[str]:
     """The queries in a file, or in standard input for "-"."""
-    with sys.stdin.buffer if str(file) == "-" else file.open("rb") as lines:
+    opened = gzip.open if file.suffix == ".gz" else open
+    with sys.stdin.buffer if str(file) == "-" else opened(file, "rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
                 text = line.decode().strip()
@@ -176,8 +178,10 @@ def queries_of(file: Path) -> Iterator[str]:
             if text.startswith("{"):
                 try:
                     text = json.loads(text)["question"]
-                except (ValueError, KeyError):
+                except KeyError:
                     raise InputError(f"{file}:{number}: field 'question': is missing") from None
+                except ValueError:
+                    pass  # a query that begins with a brace
             if text:
                 yield str(text)
 

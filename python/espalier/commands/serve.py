@@ -87,7 +87,7 @@ def add_door_options(parser: argparse.ArgumentParser, *, port: int, max_body: in
 
 def add_retriever_options(parser: argparse.ArgumentParser) -> None:
     source = parser.add_mutually_exclusive_group(required=True)
-    source.add_argument("--corpus", help="JSON lines with id, title, contents", metavar="FILE")
+    source.add_argument("--corpus", help="JSON lines with id, title, contents, or TSV", metavar="FILE")
     source.add_argument("--index", help="folder of `espalier index build`", metavar="DIR")
     parser.add_argument("--k1", type=float, metavar="X", help="BM25 of a corpus: saturation of repeated words (1.2)")
     parser.add_argument("--b", type=float, metavar="X", help="BM25 of a corpus: weight of a passage's length (0.75)")

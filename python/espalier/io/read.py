@@ -11,7 +11,7 @@ from .._core import Index, Passage, Tree
 
 
 def read_passages(path: str | os.PathLike[str], *, limit: int = 0) -> list[Passage]:
-    """Passages from JSON lines {"id", "title", "contents"}. `limit` 0 = all. Raises InputError."""
+    """Passages from JSON lines {"id", "title", "contents"} or TSV, plain or .gz. `limit` 0 = all. Raises InputError."""
     return _core.read_passages(os.fspath(path), limit)
 
 

@@ -1,13 +1,13 @@
-#include <espalier/run/detail/gzip_buffer.hpp>
+#include <espalier/output/dataset.hpp>
+#include <espalier/output/file_bytes.hpp>
 
 #include <backend/temporary_folder.hpp>
 #include <doctest/doctest.h>
 
-#include <istream>
 #include <iterator>
 #include <string>
 
-namespace gzip_buffer_test {
+namespace file_bytes_test {
 
 using namespace espalier;
 using test::TemporaryFolder;
@@ -15,9 +15,7 @@ using test::TemporaryFolder;
 namespace {
 
 std::string read_all(const std::string& path) {
-  run::detail::GzipBuffer buffer(path);
-  std::istream in(&buffer);
-  in.exceptions(std::ios::badbit);
+  output::detail::FileStream in(path);
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
@@ -28,6 +26,14 @@ void write_gzip(const std::string& path, const std::string& bytes) {
 }
 
 }  // namespace
+
+TEST_CASE("questions and passages are read from .gz as from the plain file") {
+  const TemporaryFolder folder;
+  write_gzip(folder / "q.jsonl.gz", R"({"id":1,"question":"Who?","golden_answers":["Ada"]})");
+  write_gzip(folder / "p.tsv.gz", "id\ttext\n1\tAda wrote.\n");
+  CHECK(output::read_questions(folder / "q.jsonl.gz").at(0).gold == rag::Gold{"Ada"});
+  CHECK(output::read_passages(folder / "p.tsv.gz").at(0) == Passage("1", "", "Ada wrote."));
+}
 
 TEST_CASE("files are read as they are or decompressed; cut and damaged ones are refused") {
   const TemporaryFolder folder;
@@ -50,4 +56,4 @@ TEST_CASE("files are read as they are or decompressed; cut and damaged ones are 
   CHECK_THROWS_AS(read_all(folder.path().string()), InputError);
 }
 
-}  // namespace gzip_buffer_test
+}  // namespace file_bytes_test

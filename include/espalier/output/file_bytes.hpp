@@ -2,30 +2,35 @@
 
 #include <espalier/core/error.hpp>
 
+#ifdef ESPALIER_HAS_ZLIB
 #include <zlib.h>
+#endif
 
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <istream>
 #include <streambuf>
 #include <string>
 #include <utility>
 #include <vector>
 
-namespace espalier::run::detail {
+namespace espalier::output::detail {
+
+#ifdef ESPALIER_HAS_ZLIB
 
 /// A stream buffer over a file, decompressed if it is gzip. A file that is missing, cut or damaged causes an
 /// InputError. An istream passes it on only after exceptions(std::ios::badbit) is set.
-class GzipBuffer : public std::streambuf {
+class FileBytes : public std::streambuf {
  public:
-  explicit GzipBuffer(std::string path)
-      : path_(std::move(path)), file_(::gzopen(path_.c_str(), "rb")), bytes_(1 << 18) {
+  explicit FileBytes(std::string path) : path_(std::move(path)), file_(::gzopen(path_.c_str(), "rb")), bytes_(1 << 18) {
     if (file_ == nullptr) throw InputError(path_, 0, "", std::string("cannot be read: ") + std::strerror(errno));
     ::gzbuffer(file_, 1 << 18);
   }
-  GzipBuffer(const GzipBuffer&) = delete;
-  GzipBuffer& operator=(const GzipBuffer&) = delete;
-  ~GzipBuffer() override { ::gzclose(file_); }
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+  ~FileBytes() override { ::gzclose(file_); }
 
   /// Position in the file, in its own (compressed) bytes.
   [[nodiscard]] std::uint64_t position() const { return static_cast<std::uint64_t>(::gzoffset(file_)); }
@@ -48,4 +53,25 @@ class GzipBuffer : public std::streambuf {
   std::vector<char> bytes_;
 };
 
-}  // namespace espalier::run::detail
+#else
+
+struct FileBytes : std::filebuf {
+  explicit FileBytes(const std::string& path) {
+    if (path.ends_with(".gz")) throw MissingPart("reading .gz", "zlib1g-dev");
+    if (!open(path, std::ios::in | std::ios::binary)) throw InputError(path, 0, "", "cannot be read");
+  }
+  [[nodiscard]] std::uint64_t position() { return static_cast<std::uint64_t>(pubseekoff(0, std::ios::cur)); }
+};
+
+#endif
+
+/// The same as a stream.
+struct FileStream : FileBytes, std::istream {
+  explicit FileStream(const std::string& path) : FileBytes(path), std::istream(static_cast<FileBytes*>(this)) {
+#ifdef ESPALIER_HAS_ZLIB
+    exceptions(std::ios::badbit);
+#endif
+  }
+};
+
+}  // namespace espalier::output::detail
