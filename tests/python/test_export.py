@@ -289,7 +289,7 @@ def test_bad_files(run: Path, tmp_path: Path):
     for text, message in (
         ("{", "is not JSON"),
         ("[]\n", "sft.jsonl:1: is not an object"),
-        ('{"id": NaN}', "NaN is no JSON"),
+        ('{"id": NaN}', "NaN, which is no JSON"),
         ('{"id": "a"}\n', "field 'prompt': is missing"),
         (2 * (json.dumps(SFT) + "\n"), "'q1#0' stands twice"),
         ("", "no rows"),

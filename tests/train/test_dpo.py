@@ -11,8 +11,10 @@ import torch
 import transformers
 from espalier.export.byte_tokenizer import byte_tokenizer
 from espalier.export.reader import read_product
+from espalier.export.records import Pair
 from espalier.export.tokenizer import Tokenizer
-from espalier.train.examples import Dropped
+from espalier.train.data import read_data
+from espalier.train.examples import Dropped, examples_of
 from espalier.train.options import DpoOptions
 from espalier.train.stages.dpo import StepDpoTrainer, example_of
 from training import dpo_row, train_dpo, write_rows
@@ -27,7 +29,7 @@ def options(**more: object) -> DpoOptions:
 def test_only_the_steps_are_compared(run: Path):
     decode = byte_tokenizer().decode
     for pair in read_product(run, "dpo"):
-        example = example_of(pair, TOKENIZER, options())
+        example = example_of(pair, TOKENIZER, options(), 4096)
         before = f"<|im_start|>user\n{pair.prompt}<|im_end|>\n<|im_start|>assistant\n{pair.begun}"
         shared = decode(example.ids).removeprefix(before)
         assert decode(example.ids).startswith(before) and not shared
@@ -38,14 +40,29 @@ def test_pairs_are_chosen_by_kind_and_margin(tmp_path: Path):
     rows = [dpo_row("Q", "a", "a"), dpo_row("Q", "a", "b", 1, type="decision")]
     equal, decision = read_product(write_rows(tmp_path, "dpo", rows), "dpo")
     with pytest.raises(Dropped, match="chosen equals rejected"):
-        example_of(equal, TOKENIZER, options())
-    assert example_of(decision, TOKENIZER, options(kinds="decision")).learned == 2
+        example_of(equal, TOKENIZER, options(), 4096)
+    assert example_of(decision, TOKENIZER, options(kinds="decision"), 4096).learned == 2
     with pytest.raises(Dropped, match="not execution"):
-        example_of(decision, TOKENIZER, options(kinds="execution"))
+        example_of(decision, TOKENIZER, options(kinds="execution"), 4096)
     with pytest.raises(Dropped, match="its decision is not retrieval"):
-        example_of(decision, TOKENIZER, options(decision="retrieval"))
+        example_of(decision, TOKENIZER, options(decision="retrieval"), 4096)
+    length = example_of(decision, TOKENIZER, options(), 4096).length
+    with pytest.raises(Dropped, match=f"equal within the first {length - 1} tokens"):
+        example_of(decision, TOKENIZER, options(), length - 1)
     with pytest.raises(Dropped, match=r"below 0\.6"):
-        example_of(decision, TOKENIZER, options(min_margin=0.6))
+        example_of(decision, TOKENIZER, options(min_margin=0.6), 4096)
+
+
+def test_a_pair_with_its_reverse_is_left_out_and_equal_questions_stay_together(tmp_path: Path):
+    sides = [("Q", "a", "b"), ("Q", "b", "a"), ("Q", "a", "c"), ("P", "b", "a")]
+    folder = write_rows(tmp_path, "dpo", [dpo_row(*three, number) for number, three in enumerate(sides)])
+    asked = enumerate(["Who?", "Why?", "How?", "who"])
+    write_rows(tmp_path, "answers", [{"id": f"q{number}", "question": text} for number, text in asked])
+    data = read_data([folder], "dpo", Pair)
+    assert [row.question for row in data.rows] == ["q0", "q1", "q2", "q0"]
+    made = examples_of(data.rows, lambda p: example_of(p, TOKENIZER, options(), 99), longest=99, share=0, seed=1)
+    assert [one.id for one in made.train] == ["q2#1>2", "q3#1>2"]
+    assert made.dropped == {"another pair says the reverse": 2}
 
 
 def logp(network: transformers.LlamaForCausalLM, before: list[int], step: list[int]) -> float:
@@ -64,7 +81,7 @@ def test_the_loss_of_a_pair_is_that_of_the_formula(tmp_path: Path, tiny: Path):
     lines = [json.loads(line) for line in (tmp_path / "two" / "metrics.jsonl").read_text().splitlines()]
     assert lines[0]["loss"] == pytest.approx(math.log(2), abs=1e-5)
     [pair] = read_product(data, "dpo")
-    example = example_of(pair, TOKENIZER, options())
+    example = example_of(pair, TOKENIZER, options(), 4096)
     changes = []
     for step in (example.chosen, example.rejected):
         new, old = (

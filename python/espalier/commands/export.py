@@ -86,6 +86,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     for file in files:
         print(f"{file.path}: {file.rows:,} rows of {file.product}.jsonl, for {', '.join(file.trainers)}")
+        for why, pairs in file.left_out.items():
+            print(f"  {pairs:,} pairs left out: {why}")
         for report in file.lengths:
             lost = ", ".join(f"{n:,} {verdict}" for verdict, n in sorted(report.rows.items()))
             print(f"  {report.trainer} {report.rule}: {lost}, longest {report.longest:,}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,9 +16,9 @@ from .card import Exported, card
 from .files import merge_dataset_info, need_pyarrow, write_rows
 from .format import STYLES, Choices, Columns, Format
 from .formats import FORMATS
-from .lengths import length_report
+from .lengths import differs, length_report
 from .reader import read_product
-from .records import Record
+from .records import Pair, Record, reversed_pairs
 from .tokenizer import Tokenizer
 from .traces.advantages import ADVANTAGES, check_beta
 
@@ -47,7 +48,8 @@ def export(
     With "tools" their actions are calls of tools.
 
     `product` names the file of the run to take (sft, rft, dpo, ...) where a format can be made of several. With a
-    `tokenizer` the card counts the rows that trainers would cut or drop, under their own limits or `max_length`.
+    `tokenizer` the card counts the rows that trainers would cut or drop, under their own limits or `max_length`. Pairs
+    with their reverse are left out, and so are those whose sides are equal within `max_length` tokens.
 
     Formats of traces take `advantage`: "outcome", "tree" (also within the trees that begin with the same step) or
     "process" (with the steps' process rewards, weighed by `beta`, which ProRAG and ReasonRAG have).
@@ -84,11 +86,17 @@ def export(
     made: list[tuple[Format, Exported, list[Columns]]] = []
     for format in chosen:
         source, records = records_for(run, format, product, read)
-        rows = [row for record in records for row in format.rows(record, choices)]
+        against = reversed_pairs(records)
+        kept = [record for record in records if not isinstance(record, Pair) or record.sides not in against]
+        left_out = Counter({"another pair says the reverse": len(records) - len(kept)})
+        rows = [row for record in kept for row in format.rows(record, choices)]
+        if coder and max_length and format.record is Pair:
+            differing = [row for row in rows if differs(row, coder, max_length)]
+            left_out[f"the sides are equal within {max_length:,} tokens"] = len(rows) - len(differing)
+            rows = differing
         lengths = length_report(format, rows, coder, max_length) if coder else []
-        made.append(
-            (format, Exported(out / format.file_name, format.name, source, len(rows), format.trainers, lengths), rows)
-        )
+        file = Exported(out / format.file_name, format.name, source, len(rows), format.trainers, lengths, +left_out)
+        made.append((format, file, rows))
 
     out.mkdir(parents=True, exist_ok=True)
     for format, file, rows in made:

@@ -24,6 +24,8 @@ class Exported:
     rows: int
     trainers: tuple[str, ...]
     lengths: list[Report] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+    """Pairs that nothing can be learned from, by reason."""
 
 
 def tabled(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

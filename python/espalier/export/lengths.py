@@ -127,17 +127,29 @@ def common(a: Sequence[int], b: Sequence[int]) -> int:
     return next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
-def measured(row: Columns, tokenizer: Tokenizer) -> Size:
-    """Texts get the end-of-text token that trainers add. Conversations go through the tokenizer's own chat template."""
-    if "input_ids" in row:
-        first = next((i for i, label in enumerate(row["labels"]) if label != IGNORED), len(row["labels"]))
-        return Size(len(row["input_ids"]), first)
+def sides_of(row: Columns, tokenizer: Tokenizer) -> tuple[list[int], list[list[int]]]:
+    """The tokens of what a row shows first, and of that with each side."""
     prompt, sides = parts(row)
     tools = json.loads(row.get("tools") or "[]")
     standard = isinstance(prompt, str)
     before = tokenizer.ids(prompt, begin_answer=not standard, tools=tools) if prompt else []
     ends = [side if not standard or side.endswith(tokenizer.eos) else side + tokenizer.eos for side in sides]
-    whole = [tokenizer.ids(prompt + side, tools=tools) for side in ends] or [before]
+    return before, [tokenizer.ids(prompt + side, tools=tools) for side in ends]
+
+
+def differs(row: Columns, tokenizer: Tokenizer, limit: int) -> bool:
+    """Whether the two sides of a row differ within their first tokens."""
+    _, (chosen, rejected) = sides_of(row, tokenizer)
+    return chosen[:limit] != rejected[:limit]
+
+
+def measured(row: Columns, tokenizer: Tokenizer) -> Size:
+    """Texts get the end-of-text token that trainers add. Conversations go through the tokenizer's own chat template."""
+    if "input_ids" in row:
+        first = next((i for i, label in enumerate(row["labels"]) if label != IGNORED), len(row["labels"]))
+        return Size(len(row["input_ids"]), first)
+    before, sides = sides_of(row, tokenizer)
+    whole = sides or [before]
     return Size(max(map(len, whole)), min(common(before, ids) for ids in whole))
 
 

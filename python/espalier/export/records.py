@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 
@@ -70,6 +71,11 @@ class Pair:
     """decision or execution, "" = the row does not say."""
     decision: str = ""
     """What is decided there: termination or retrieval, "" = the row does not say."""
+
+    @property
+    def sides(self) -> tuple[str, str, str]:
+        """All that stands before, the better side and the worse one."""
+        return self.prompt + self.begun, self.chosen, self.rejected
 
 
 @dataclass(frozen=True)
@@ -145,3 +151,9 @@ class Trace:
 
 
 Record = Dialogue | Pair | Steps | Asked | Trace
+
+
+def reversed_pairs(records: Iterable[Record]) -> set[tuple[str, str, str]]:
+    """The sides of the pairs that contradict one another: what one calls better is worse in another one."""
+    said = {record.sides for record in records if isinstance(record, Pair) and record.chosen != record.rejected}
+    return {(prompt, chosen, rejected) for prompt, chosen, rejected in said if (prompt, rejected, chosen) in said}

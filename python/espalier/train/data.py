@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+from .._core import normal_form
 from ..errors import InputError
 from ..export.reader import PRODUCTS, read_product
 from ..export.records import Record
 from ..io.files import read_object
+from ..io.rows import read_rows
 from ..local.gguf import content_hash
 
 R = TypeVar("R", bound=Record)
@@ -52,11 +54,13 @@ class Row(Generic[R]):
     record: R
     source: int
     """The number of its input, from 0."""
+    asked: str = ""
+    """The first id of its question, "" = its own."""
 
     @property
     def question(self) -> str:
         """Equal for the rows of one question in all runs, which are held out together."""
-        return self.record.origin.tree
+        return self.asked or self.record.origin.tree
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ def read_data(folders: Sequence[str | os.PathLike[str]], product: str, kind: typ
     """
     inputs: list[Input] = []
     rows: list[Row[R]] = []
+    first: dict[str, str] = {}
     for number, name in enumerate(folders):
         file = Path(name) if Path(name).is_file() else Path(name) / f"{product}.jsonl"
         if not file.is_file():
@@ -81,10 +86,12 @@ def read_data(folders: Sequence[str | os.PathLike[str]], product: str, kind: typ
         if file.suffix != ".jsonl" or file.stem not in PRODUCTS:
             raise InputError(f"{file}: is no file of rows, which are {', '.join(sorted(PRODUCTS))}, each with .jsonl")
         before = len(rows)
+        asked = read_rows(file.parent / "answers.jsonl") if (file.parent / "answers.jsonl").is_file() else ()
+        same = {row.text("id"): first.setdefault(normal_form(row.text("question")), row.text("id")) for row in asked}
         for record in read_product(file.parent, file.stem):
             if not isinstance(record, kind):
                 raise InputError(f"{file}: row '{record.origin.id}' is no row for this stage")
-            rows.append(Row(record, number))
+            rows.append(Row(record, number, same.get(record.origin.tree, "")))
         record_file = file.parent / "run.json"
         run = read_object(record_file) if record_file.is_file() else {}
         inputs.append(Input(file, len(rows) - before, content_hash(file), run))

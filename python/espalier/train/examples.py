@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ..errors import InputError
-from ..export.records import Record
+from ..export.records import Pair, Record, reversed_pairs
 from .data import Row
 
 E = TypeVar("E", bound="Measured")
@@ -86,15 +86,18 @@ def examples_of(
     rows: Sequence[Row[R]], make: Callable[[R], E], *, longest: int, share: float, seed: int
 ) -> Examples[E]:
     """What `make` makes of the rows, which raises Dropped for those to leave out. Rows of more than `longest` tokens
-    are left out too. All rows of a question are held out together.
+    are left out too, and pairs with their reverse. All rows of a question are held out together.
 
     Raises InputError if nothing is left.
     """
     found: Examples[E] = Examples()
     first = ""
+    against = reversed_pairs(row.record for row in rows)
     for row in rows:
         try:
             example = make(row.record)
+            if isinstance(row.record, Pair) and row.record.sides in against:
+                raise Dropped("another pair says the reverse")
             if example.length > longest:
                 raise Dropped(f"longer than {longest:,} tokens")
         except Dropped as why:

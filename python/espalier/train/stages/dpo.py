@@ -43,7 +43,7 @@ def text_of(pair: Pair) -> str:
     return pair.prompt + pair.begun + pair.chosen
 
 
-def example_of(pair: Pair, tokenizer: Tokenizer, options: DpoOptions) -> PairExample:
+def example_of(pair: Pair, tokenizer: Tokenizer, options: DpoOptions, longest: int) -> PairExample:
     """A pair's tokens. A step that ends within the turn gets no end token, and neither does any other, so that the two
     are compared by what they say. Raises Dropped."""
     if pair.chosen == pair.rejected:
@@ -64,6 +64,8 @@ def example_of(pair: Pair, tokenizer: Tokenizer, options: DpoOptions) -> PairExa
     begin = min(*whole, common(chosen, rejected))
     if not begin:
         raise Dropped("nothing stands before the steps")
+    if common(chosen, rejected) >= longest:
+        raise Dropped(f"its sides are equal within the first {longest:,} tokens")
     if begin == len(chosen) or begin == len(rejected):
         raise Dropped("a step is empty")
     return PairExample(pair.origin.id, chosen[:begin], chosen[begin:], rejected[begin:])
@@ -146,7 +148,7 @@ def trainer(setup: Setup[DpoOptions, Pair]) -> StepDpoTrainer:
     for one in setup.data.inputs:
         if one.run:
             need_prompts(setup.source.path, one.prompts, str(one.path))
-    found = setup.examples(lambda pair: example_of(pair, setup.policy.tokenizer, setup.options))
+    found = setup.examples(lambda pair: example_of(pair, setup.policy.tokenizer, setup.options, setup.longest))
     return StepDpoTrainer(setup, found)
 
 

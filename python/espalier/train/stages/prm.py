@@ -132,7 +132,7 @@ def states(chains: Sequence[Row[Steps]]) -> list[Row[Steps]]:
             raise InputError(f"row '{chain.origin.id}': a score of {bad[0]:g} is no share, which lies from 0 to 1")
         for end in range(1, len(chain.steps) + 1):
             cut = replace(chain, steps=chain.steps[:end], values=chain.values[:end], parts=chain.parts[:end])
-            found.setdefault((row.question, cut.parts, cut.values[-1]), Row(cut, row.source))
+            found.setdefault((row.question, cut.parts, cut.values[-1]), Row(cut, row.source, row.asked))
     return list(found.values())
 
 
