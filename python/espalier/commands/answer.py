@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 
-from ..datasets import conversion
 from ..runs.job import RunResult
 from ..runs.summary import labels, shares
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
@@ -29,8 +28,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if hint := conversion(arguments.questions):
-        print(f"espalier: without gold answers, as {hint}", file=sys.stderr)
     result = do_task("answer", arguments, job_of(arguments), without=["track", *RAY_OPTIONS])
     if result is None:
         return 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from .._core import Passage
-from ..datasets import FORMATS, read_aliases, read_examples
+from ..datasets import FORMATS, read_aliases, read_examples, said_twice
 from ..errors import InputError
 from ..io.files import write_jsonl
 
@@ -26,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--format",
         default="auto",
         metavar="FORMAT",
-        help=f"auto goes by the fields of the first row. Or one of: {', '.join(FORMATS)} (auto)",
+        help=f"auto goes by the fields of each row. Or one of: {', '.join(FORMATS)} (auto)",
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="gets the questions, as JSON lines")
     parser.add_argument("--corpus", metavar="FILE", help="gets the passages that come with the questions, each once")
@@ -41,12 +42,13 @@ def run(arguments: argparse.Namespace) -> int:
     format = None if arguments.format == "auto" else arguments.format
     aliases = read_aliases(arguments.aliases) if arguments.aliases else None
     passages: dict[str, Passage] = {}
-    questions = without_gold = 0
+    asked: list[tuple[str, str]] = []
+    without_gold = 0
 
     def converted() -> Iterator[dict[str, Any]]:
-        nonlocal questions, without_gold
+        nonlocal without_gold
         for example in read_examples(arguments.source, format, limit=arguments.limit, aliases=aliases):
-            questions += 1
+            asked.append((example.id, example.question))
             without_gold += not example.answers
             if arguments.corpus:
                 passages.update((passage.id, passage) for passage in example.passages)
@@ -57,11 +59,13 @@ def run(arguments: argparse.Namespace) -> int:
     write_jsonl(arguments.out, converted())
     if arguments.corpus:
         write_jsonl(arguments.corpus, map(corpus_row, passages.values()))
+    if twice := said_twice(asked):
+        print(f"espalier: {arguments.source}: {twice}", file=sys.stderr)
     if arguments.json:
-        print(json.dumps({"questions": questions, "without_gold": without_gold, "passages": len(passages)}))
+        print(json.dumps({"questions": len(asked), "without_gold": without_gold, "passages": len(passages)}))
         return 0
     hidden = f", {without_gold:,} of them without gold answers" if without_gold else ""
-    print(f"{Path(arguments.out)}: {questions:,} questions{hidden}")
+    print(f"{Path(arguments.out)}: {len(asked):,} questions{hidden}")
     if arguments.corpus:
         print(f"{Path(arguments.corpus)}: {len(passages):,} passages")
     return 0

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
+import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
 from .. import _core
 from .._core import Question
-from ..errors import InputError, MissingPart
+from ..errors import InputError, MissingPart, did_you_mean
 from ..io.files import write_jsonl
 from ..io.rows import Row, read_rows
 from .example import Example
 from .flashrag import flashrag
-from .hotpot import hotpotqa, two_wiki
+from .hotpot import hotpotqa
 from .musique import musique
 from .plain import ambigqa, bamboogle, nq_open, popqa, triviaqa, webquestions
 
-__all__ = ["FORMATS", "Example", "conversion", "read_aliases", "read_examples", "read_questions", "recognise"]
+__all__ = ["FORMATS", "Example", "conversion", "read_aliases", "read_examples", "read_questions", "said_twice"]
 
 READERS: dict[str, Callable[[Row], Example | None]] = {
     "musique": musique,
@@ -39,7 +39,7 @@ REPEATING = {"triviaqa"}
 
 
 def recognise(row: Row) -> str | None:
-    """The format of a file, by the fields of its first row."""
+    """The format of a row, by its fields."""
     fields = row.fields.keys()
 
     def holds(*names: str) -> bool:
@@ -52,7 +52,7 @@ def recognise(row: Row) -> str | None:
         "musique": holds("question", "paragraphs"),
         "popqa": holds("question", "subj", "prop", "obj"),
         "ambigqa": holds("question", "annotations"),
-        "triviaqa": holds("Question", "QuestionId") or holds("question", "question_id"),
+        "triviaqa": holds("Question", "QuestionId") or holds("question", "question_id", "question_source"),
         "bamboogle": holds("Question", "Answer"),
         "webquestions": holds("utterance") or holds("url", "question"),
         "nq_open": holds("question") and ("answer" in fields or "id" not in fields),
@@ -77,23 +77,25 @@ def read_examples(
     require_gold: bool = False,
     aliases: Mapping[str, Sequence[str]] | None = None,
 ) -> Iterator[Example]:
-    """The questions of a published file. `format` None = detected from its first row, `limit` 0 = all.
+    """The questions of a published file. `format` None = each row's own, by its fields. `limit` 0 = all.
 
-    Raises InputError that names file, line or row, and field.
+    Raises InputError that names file, line or row, and field, also for a field that looks like gold and is not read.
     """
     if format is not None and format not in FORMATS:
-        near = difflib.get_close_matches(format, FORMATS, 1)
-        hint = f"did you mean '{near[0]}'?" if near else f"allowed: {', '.join(FORMATS)}"
-        raise ValueError(f"unknown format '{format}', {hint}")
+        hint = did_you_mean(format, FORMATS) or f", allowed: {', '.join(FORMATS)}"
+        raise ValueError(f"unknown format '{format}'{hint}")
     first: dict[str, tuple[str, str]] = {}
     for row in islice(read_rows(path), limit or None):
-        format = format or _recognised(row, path)
-        example = _reader(format, aliases or {})(row)
+        form = format or _recognised(row)
+        example = READERS[form](row) if form in READERS else hotpotqa(row, form, aliases or {})
         if example is None:
             continue
+        left = {name: value for name, value in row.fields.items() if name not in row.used}
+        if unread := _core.unread_gold(json.dumps(left, default=str), example.answers):
+            row.fail(unread, f"looks like gold answers or aliases, and the form {form} does not read it")
         if example.id in first:
             where, question = first[example.id]
-            if format in REPEATING and question == example.question:
+            if form in REPEATING and question == example.question:
                 continue
             row.fail("id", f"'{example.id}' stands in {where} too")
         first[example.id] = row.where, example.question
@@ -104,19 +106,12 @@ def read_examples(
         raise InputError(f"{path}: holds no questions")
 
 
-def _recognised(row: Row, path: str | os.PathLike[str]) -> str:
+def _recognised(row: Row) -> str:
     format = recognise(row)
     if format is None:
         has = ", ".join(sorted(map(str, row.fields)))[:200] or "none"
-        raise InputError(f"{path}: is in no form that is known (fields: {has}); formats: {', '.join(FORMATS)}")
+        raise InputError(f"{row.where}: is in no form that is known (fields: {has}); formats: {', '.join(FORMATS)}")
     return format
-
-
-def _reader(format: str, aliases: Mapping[str, Sequence[str]]) -> Callable[[Row], Example | None]:
-    if format in READERS:
-        return READERS[format]
-    family = hotpotqa if format == "hotpotqa" else two_wiki
-    return lambda row: family(row, aliases)
 
 
 def read_questions(
@@ -125,7 +120,7 @@ def read_questions(
     """Questions from JSON lines {"id", "question", "golden_answers", "metadata"}, or from a published file.
 
     `format` names the form of the file, such as "hotpotqa" (`espalier questions --help` lists them). None = detected
-    from its first row. `limit` 0 = all. Raises InputError.
+    from each row. `limit` 0 = all. Raises InputError.
     """
     if format is None and is_own(path):
         return _core.read_questions(os.fspath(path), limit, require_gold)
@@ -135,16 +130,24 @@ def read_questions(
         return _core.read_questions(os.fspath(file), 0, require_gold)
 
 
+def said_twice(questions: Iterable[tuple[str, str]]) -> str:
+    """Which of (id, text) ask the same question, by its normal form. "" if none do."""
+    first: dict[str, str] = {}
+    pairs = [(id, first.setdefault(_core.normal_form(text), id)) for id, text in questions]
+    twice = [f"'{other}' and '{id}'" for id, other in pairs if id != other]
+    more = f", and so do {len(twice) - 3} more" if len(twice) > 3 else ""
+    return f"{', '.join(twice[:3])} ask the same question{more}" if twice else ""
+
+
 def conversion(path: str | os.PathLike[str]) -> str | None:
     """A message with the command that converts a published file for runs. None if it has no published form."""
     try:
-        row = next(read_rows(path), None)
+        row = _strange(path)
     except (OSError, InputError, MissingPart):
         return None
+    command = f"`espalier questions {path} --out FILE`"
     form = None if row is None else recognise(row)
-    if form in (None, "flashrag"):
-        return None
-    return f"{path} is in the form of {form}: `espalier questions {path} --out FILE` makes of it what runs read"
+    return form and f"{path} is in the form of {form}: {command} makes of it what runs read"
 
 
 RAW = {"context", "paragraphs", "question_decomposition", "subj"}
@@ -153,18 +156,22 @@ RAW = {"context", "paragraphs", "question_decomposition", "subj"}
 
 def is_own(path: str | os.PathLike[str]) -> bool:
     """The file is one of JSON lines in Espalier's own form, or too broken to be of any other."""
-    name = Path(path)
+    lines = os.fspath(path).endswith((".jsonl", ".jsonl.gz"))
     try:
-        row = next(read_rows(name), None)
-    except OSError:
-        return True
-    except InputError:
-        row = None
-    if row is None:
-        return name.suffix == ".jsonl"
-    if recognise(row) != "flashrag" or row.where != f"{name}:1" or name.suffix in (".csv", ".tsv", ".gz"):
-        return False
+        return lines and _strange(path) is None
+    except (OSError, InputError) as error:
+        return lines or isinstance(error, OSError)
+
+
+def _strange(path: str | os.PathLike[str]) -> Row | None:
+    """The first row that is not in Espalier's own form."""
+    return next((row for row in read_rows(path) if not _own(row)), None)
+
+
+def _own(row: Row) -> bool:
     metadata = row.fields.get("metadata")
+    if recognise(row) != "flashrag" or any(_core.gold_name(name) for name in row.fields.keys() - {"golden_answers"}):
+        return False
     return not isinstance(metadata, dict) or not (
         RAW & metadata.keys()
         or any(isinstance(metadata.get(field), (dict, str)) for field in ("supporting_facts", "evidences"))

@@ -24,7 +24,7 @@ PUBLISHED: dict[Callable[[Row], tuple[dict[str, Any], list[Passage]]], tuple[str
 
 
 def flashrag(row: Row) -> Example:
-    answers = row.texts("golden_answers") if row.has("golden_answers") else []
+    answers = row.gold()
     metadata: dict[str, Any] = {}
     passages: list[Passage] = []
     if row.has("metadata"):
@@ -39,7 +39,9 @@ def flashrag(row: Row) -> Example:
             metadata |= said
             passages += given
         _check(Row(row.where, row.number, metadata, "metadata."))
-    return Example(row.name(row.first_of("src_id", "id")), row.text("question"), distinct(answers), metadata, passages)
+        answers += inner.aliases() if answers else []
+        row.used.discard("metadata")  # other gold in it would be missed
+    return Example(row.id or row.name("id"), row.text("question"), distinct(answers), metadata, passages)
 
 
 def _check(metadata: Row) -> None:

@@ -14,15 +14,7 @@ from ..io.rows import Row
 from .example import Example, distinct, known, passage
 
 
-def hotpotqa(row: Row, aliases: Mapping[str, Sequence[str]]) -> Example:
-    return _example(row, "hotpotqa", aliases)
-
-
-def two_wiki(row: Row, aliases: Mapping[str, Sequence[str]]) -> Example:
-    return _example(row, "2wikimultihopqa", aliases)
-
-
-def _example(row: Row, dataset: str, aliases: Mapping[str, Sequence[str]]) -> Example:
+def hotpotqa(row: Row, dataset: str, aliases: Mapping[str, Sequence[str]]) -> Example:
     answers = [row.text("answer")] if row.fields.get("answer") not in (None, "") else []
     if answers and row.fields.get("answer_id"):
         answers += aliases.get(row.text("answer_id"), [])
@@ -56,9 +48,9 @@ def facts(row: Row) -> tuple[dict[str, Any], list[Passage]]:
         sentences = row.all_texts("context", [sentences] if isinstance(sentences, str) else sentences)
         found = passage(title, " ".join(sentences))
         passages.append(found)
-        sentences_of[title] = sentences
-        if title in titles:
+        if title in titles and title not in sentences_of:
             gold[found.id] = None
+        sentences_of.setdefault(title, sentences)  # the facts number those of the first paragraph
     said = [sentences_of[t][n].strip() for t, n in support if t in sentences_of and 0 <= n < len(sentences_of[t])]
     metadata = {
         "type": row.text("type") if row.has("type") else None,

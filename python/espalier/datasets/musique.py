@@ -35,6 +35,7 @@ def musique(row: Row) -> Example | None:
 
 def chain(row: Row) -> tuple[dict[str, Any], list[Passage]]:
     """What a row says beside question and answer."""
+    passages: list[Passage] = []
     by_number: dict[str, Passage] = {}
     marked = []
     steps = []
@@ -49,7 +50,8 @@ def chain(row: Row) -> tuple[dict[str, Any], list[Passage]]:
         paragraphs = within.records("support_paragraph", *PARAGRAPH)
     for place, (idx, title, text, supporting) in enumerate(paragraphs):
         row.all_texts("paragraphs", [title, text])
-        found = by_number[str(place if idx is None else idx)] = passage(title, text)
+        passages.append(found := passage(title, text))
+        by_number.setdefault(str(place if idx is None else idx), found)
         if supporting is True:
             marked.append(found)
     supports, decomposition = [], []
@@ -71,4 +73,4 @@ def chain(row: Row) -> tuple[dict[str, Any], list[Passage]]:
         "gold_doc_ids": [found.id for found in gold],
         "decomposition": decomposition,
     }
-    return known(metadata), list(by_number.values())
+    return known(metadata), passages

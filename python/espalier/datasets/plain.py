@@ -21,6 +21,7 @@ def ambigqa(row: Row) -> Example:
     answer}]}], and in the full form `nq_doc_title`, `viewed_doc_titles`. Any answer of any annotator counts. `readings`
     says which answer belongs to which reading of the question.
     """
+    row.used.add("nq_answer")  # of NQ-open
     answers: list[str] = []
     readings = []
     kinds = set()
@@ -53,6 +54,7 @@ def popqa(row: Row) -> Example:
     A row has `id`, `question`, `possible_answers` (a JSON list as text), the triple `subj`, `prop`, `obj`, the page
     `s_wiki_title` and the popularities `s_pop`, `o_pop`.
     """
+    row.used.add("o_aliases")  # the possible answers hold them
     answers = distinct(row.texts("possible_answers"))
     return Example(row.name("id"), row.text("question"), answers, {"dataset": "popqa", **triple(row)})
 
@@ -121,15 +123,12 @@ DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]*))\)')
 
 
 def nq_open(row: Row) -> Example:
-    answers = row.texts("answer") if row.has("answer") else []
-    id = row.name("id") if row.has("id") else f"nq_open-{row.number}"
-    return Example(id, row.text("question"), distinct(answers), {"dataset": "nq_open"})
+    id = row.id or f"nq_open-{row.number}"
+    return Example(id, row.text("question"), distinct(row.gold()), {"dataset": "nq_open"})
 
 
 def webquestions(row: Row) -> Example:
-    answers = row.texts("answers") if row.has("answers") else []
-    if row.has("targetValue"):
-        answers = descriptions(row)
+    answers = descriptions(row) if row.has("targetValue") else row.gold()
     url = row.text("url") if row.fields.get("url") else None
     return Example(
         f"webquestions-{row.number}",
@@ -149,9 +148,5 @@ def descriptions(row: Row) -> list[str]:
 
 
 def bamboogle(row: Row) -> Example:
-    return Example(
-        f"bamboogle-{row.number}",
-        row.text("Question"),
-        distinct(row.texts("Answer")),
-        {"dataset": "bamboogle", "hops": 2},
-    )
+    metadata = {"dataset": "bamboogle", "hops": 2}
+    return Example(f"bamboogle-{row.number}", row.text("Question"), distinct(row.gold()), metadata)

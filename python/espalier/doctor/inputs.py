@@ -13,7 +13,7 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from .. import _core
-from ..datasets import conversion
+from ..datasets import conversion, said_twice
 from ..errors import Error
 from ..io.files import record_of
 from ..io.journal import connect
@@ -62,6 +62,8 @@ def check_questions(settings: Mapping[str, Any]) -> Iterator[Finding]:
     except (Error, OSError) as error:
         yield problem("questions", error, conversion(file) or "mend the file")
         return
+    if twice := said_twice((question.id, question.text) for question in questions):
+        yield warning("questions", twice, "keep one of the two")
     without = sum(not question.gold for question in questions)
     if without:
         found = f"{len(questions)} questions, {without} of them without golden answers"

@@ -6,19 +6,24 @@ import csv
 import gzip
 import io
 import json
+import math
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .. import _core
 from ..errors import InputError, MissingPart
 
 CELL = 1 << 24
 """Longest cell of a CSV file, in characters."""
+ENDLESS = re.compile(r"NaN|Infinity|[eE]\+?\d{3}")
+"""What stands in JSON text that may hold a number without an end."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Row:
     fields: Mapping[str, Any]
     path: str = ""
     """The fields around these, as `answer.`."""
+    used: set[str] = field(default_factory=set, compare=False)
+    """The fields that were read."""
 
     def fail(self, field: str, what: str) -> NoReturn:
         raise InputError(f"{self.where}: field '{self.path}{field}': {what}")
@@ -45,7 +52,11 @@ class Row:
     def _value(self, field: str) -> Any:
         if not self.has(field):
             self.fail(field, "is missing")
-        return self.fields[field]
+        self.used.add(field)
+        value = self.fields[field]
+        if isinstance(value, float) and not math.isfinite(value):
+            self.fail(field, f"is {'NaN' if math.isnan(value) else 'infinity'}")
+        return value
 
     def _structure(self, field: str) -> Any:
         """A list or an object, which may be JSON text, as in a cell of CSV."""
@@ -70,12 +81,40 @@ class Row:
         value = self._value(field)
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else self.text(field)
 
+    @property
+    def id(self) -> str | None:
+        """Under any of the names that ids have, None without one."""
+        found = next((name for name in _core.id_fields if self.has(name)), None)
+        return None if found is None else self.name(found)
+
     def texts(self, field: str) -> list[str]:
-        """A list of texts. A single text becomes a list of one."""
+        """A list of texts, alone or in records as SQuAD's. A single text becomes a list of one."""
         value = self._value(field)
-        if isinstance(value, str) and not value.lstrip().startswith("["):
-            return [self.text(field)]
-        return self.all_texts(field, self._structure(field))
+        if isinstance(value, str):
+            read = None
+            with suppress(ValueError, RecursionError):
+                read = json.loads(value)
+            value = read if isinstance(read, (list, dict)) else [self.text(field)]
+        if isinstance(value, dict):
+            value = value.get("text", value)
+        if isinstance(value, list):
+            value = [item.get("text", item.get("answer")) if isinstance(item, dict) else item for item in value]
+        found = self.all_texts(field, [value] if isinstance(value, str) else value)
+        if found and not any(text.strip() for text in found):
+            self.fail(field, "holds an empty answer")
+        return found
+
+    def gold(self) -> list[str]:
+        """The answers and their aliases, whatever name they have here."""
+        kinds = {name: _core.gold_name(name) for name, value in self.fields.items() if value not in (None, "", [], {})}
+        usual = [name for name in ("golden_answers", "answers", "answer") if name in kinds]
+        fields = usual + [name for kind in ("gold", "perhaps") for name in kinds if kinds[name] == kind]
+        return self.texts(fields[0]) + self.aliases() if fields else []
+
+    def aliases(self) -> list[str]:
+        """Other names of the answer."""
+        names = [name for name in self.fields if _core.gold_name(name) == "alias" and self.has(name)]
+        return [text for name in names for text in self.texts(name)]
 
     def all_texts(self, field: str, value: object) -> list[str]:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -133,7 +172,7 @@ def read_rows(source: str | os.PathLike[str]) -> Iterator[Row]:
             if name.endswith((".csv", ".tsv")):
                 yield from _cells(path, file, "excel" if name.endswith(".csv") else "excel-tab")
             elif name.endswith((".jsonl", ".ndjson")):
-                yield from _lines(path, file)
+                yield from _numbered(_lines(path, file))
             else:
                 yield from _json(path, file)
     except UnicodeDecodeError:
@@ -152,6 +191,9 @@ def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
         stream.seek(0)
         if packed:
             stream = stack.enter_context(gzip.GzipFile(fileobj=stream))
+        begin = stream.peek(2)[:2]
+        if begin in (b"\xff\xfe", b"\xfe\xff") or 0 in begin:
+            raise InputError(f"{path}:1: is UTF-16, must be UTF-8")
         yield stack.enter_context(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
 
 
@@ -168,49 +210,65 @@ def _json(path: Path, file: io.TextIOWrapper) -> Iterator[Row]:
     if start == "{":
         text += file.readline()
         try:
-            whole = "Data" in _parsed(text) or "data" in _parsed(text)
+            whole = not {"Data", "data"}.isdisjoint(json.loads(text))
         except (ValueError, RecursionError):
             whole = True
         if not whole:
-            yield from _lines(path, chain(io.StringIO(blank + text), file))
+            yield from _numbered(_lines(path, chain(io.StringIO(blank + text), file)))
             return
     value = _loaded(text + file.read(), str(path))
     if isinstance(value, dict):
         value = value.get("Data", value.get("data"))
     if not isinstance(value, list):
         raise InputError(f"{path}: holds no list of questions")
-    for number, item in enumerate(value):
-        yield _row(f"{path}: row {number + 1}", number, item)
+    yield from _numbered((f"{path}: row {number}", item) for number, item in enumerate(value, 1))
 
 
-def _lines(path: Path, lines: Iterable[str]) -> Iterator[Row]:
-    number = 0
+def _lines(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, object]]:
     for line, text in enumerate(lines, 1):
         if text.strip():
-            yield _row(f"{path}:{line}", number, _loaded(text, f"{path}:{line}"))
+            yield f"{path}:{line}", _loaded(text, f"{path}:{line}")
+
+
+def _numbered(items: Iterable[tuple[str, object]]) -> Iterator[Row]:
+    """The objects among the items, each with its place."""
+    number = 0
+    for where, item in items:
+        for value in _unfolded(item):
+            if not isinstance(value, dict):
+                raise InputError(f"{where}: is not an object")
+            yield Row(where, number, value)
             number += 1
 
 
-def _row(where: str, number: int, value: object) -> Row:
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: is not an object")
-    return Row(where, number, value)
+def _unfolded(value: object) -> Iterator[object]:
+    """The questions of a paragraph, as SQuAD and MRQA have them. Another object is itself."""
+    match value:
+        case {"paragraphs": [{"qas": _}, *_] as paragraphs}:
+            for paragraph in paragraphs:
+                yield from _unfolded(paragraph)
+        case {"qas": [*questions]}:
+            yield from questions
+        case {"header": dict(), **rest} if not rest:
+            return
+        case _:
+            yield value
 
 
-def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
-
-
-def _parsed(text: str) -> Any:
-    return json.loads(text, parse_constant=_refused)
+def _endless(value: object, path: str = "") -> str:
+    """Which field holds NaN or infinity, "" if none does."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"field '{path}': holds {'NaN' if math.isnan(value) else 'infinity'}, which is no JSON"
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    within = (_endless(item, f"{path}.{name}" if path else str(name)) for name, item in items)
+    return next(filter(None, within), "")
 
 
 def _loaded(text: str, where: str) -> Any:
     try:
-        value = _parsed(text)
+        value = json.loads(text)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()
-        return value
     except json.JSONDecodeError as error:
         line = f", line {error.lineno}" if error.lineno > 1 else ""
         raise InputError(f"{where}{line}: is not JSON: {error.msg}, column {error.colno}") from None
@@ -220,6 +278,11 @@ def _loaded(text: str, where: str) -> Any:
         raise InputError(f"{where}: is nested too deep") from None
     except ValueError as error:
         raise InputError(f"{where}: is not JSON: {error}") from None
+    if ENDLESS.search(text):
+        for number, item in enumerate(value if isinstance(value, list) else [value], 1):
+            if found := _endless(item):
+                raise InputError(f"{where}{f': row {number}' if isinstance(value, list) else ''}: {found}")
+    return value
 
 
 def _cells(path: Path, file: io.TextIOWrapper, dialect: str) -> Iterator[Row]:
