@@ -154,6 +154,8 @@ class Tree : public SearchFacts {
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
   [[nodiscard]] const Node<Value>& operator[](NodeId id) const { return nodes_[id]; }
   [[nodiscard]] Node<Value>& operator[](NodeId id) { return nodes_[id]; }
+  /// Says that a node's numbers may be read soon. Any id will do.
+  void expect(NodeId id) const { __builtin_prefetch(nodes_.data() + id); }
   [[nodiscard]] const State& state(NodeId id) const { return states_[id]; }
   [[nodiscard]] State& state(NodeId id) { return states_[id]; }
   [[nodiscard]] const Action& action(NodeId id) const { return actions_[id]; }
