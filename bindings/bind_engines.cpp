@@ -4,6 +4,7 @@
 
 #include "errors.hpp"
 #include "names.hpp"
+#include "pruning.hpp"
 #include "search.hpp"
 #include <pybind11/stl.h>
 
@@ -26,12 +27,16 @@ constexpr Names<6> priors{"given", "uniform", "counts", "mean_logprob", "sum_log
 
 class MctsSearch final : public Search {
  public:
-  MctsSearch(const MctsOptions& options, const RolloutPart& rollout, bool graft, Select select, Loop environment)
+  MctsSearch(const MctsOptions& options, const RolloutPart& rollout, bool graft, Select select, AnyPruning prune,
+             Loop environment)
       : Search("mcts", std::move(environment), rollout.reward),
         options_(options),
         rollout_(rollout),
         graft_(graft),
-        select_(std::move(select)) {}
+        select_(std::move(select)),
+        prune_(std::move(prune)) {
+    prune_.refuse("Mcts", true, true);
+  }
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
                                            const py::object& chosen_reward) const override {
@@ -48,7 +53,7 @@ class MctsSearch final : public Search {
     Rollout value({rollout_.n, rollout_.max_steps}, std::move(reward), policy);
     return std::visit(
         [&](const auto& select) -> std::unique_ptr<Engine> {
-          Mcts engine(options, std::move(value), select);
+          Mcts engine(options, std::move(value), select, prune_);
           return std::make_unique<LoopEngine<decltype(engine)>>(std::move(engine), std::move(loop));
         },
         select_);
@@ -74,11 +79,13 @@ class MctsSearch final : public Search {
           json.field("first_play", name_of(numbers.first_play, first_plays)).field("unvisited", numbers.unvisited);
         },
         select_);
+    if (!prune_.empty()) json.field("prune", prune_.name);
   }
   MctsOptions options_;
   RolloutPart rollout_;
   bool graft_;
   Select select_;
+  AnyPruning prune_;
 };
 
 /// The options that both policies have, beside their weights.
@@ -117,17 +124,22 @@ void bind_puct(py::module_& m) {
            "As `Uct`. `visits`, what stands under the square root: parent, or children for the sum of their N.");
 }
 
-using Grower = Beam<Rollout<rag::AnyReward>>;
+using Grower = Beam<Rollout<rag::AnyReward>, AnyPruning>;
 
 class BeamSearch final : public Search {
  public:
-  BeamSearch(const Grower::Options& options, const RolloutPart& rollout, Loop environment)
-      : Search("beam", std::move(environment), rollout.reward), options_(options), rollout_(rollout) {}
+  BeamSearch(const Grower::Options& options, const RolloutPart& rollout, AnyPruning prune, Loop environment)
+      : Search("beam", std::move(environment), rollout.reward),
+        options_(options),
+        rollout_(rollout),
+        prune_(std::move(prune)) {
+    Grower(options, {{rollout.n, rollout.max_steps}, rag::AnyReward(rag::F1())}, prune_);  // checks both
+  }
 
   [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
                                            const py::object& chosen_reward) const override {
     auto loop = environment.on(std::move(model), std::move(retriever));
-    Grower engine(options_, {{rollout_.n, rollout_.max_steps}, make_reward(chosen_reward, scheduler)});
+    Grower engine(options_, {{rollout_.n, rollout_.max_steps}, make_reward(chosen_reward, scheduler)}, prune_);
     return std::make_unique<LoopEngine<Grower>>(std::move(engine), std::move(loop));
   }
 
@@ -135,23 +147,24 @@ class BeamSearch final : public Search {
   void show(JsonWriter& json) const override {
     json.field("beam", options_.beam).field("width", options_.width).field("max_depth", options_.max_depth);
     json.field("n", rollout_.n).field("max_steps", rollout_.max_steps);
+    if (!prune_.empty()) json.field("prune", prune_.name);
   }
   Grower::Options options_;
   RolloutPart rollout_;
+  AnyPruning prune_;
 };
 
 void bind_beam(py::module_& m) {
   const Grower::Options options;
   py::class_<BeamSearch, Search, std::shared_ptr<BeamSearch>>(m, "Beam", "Beam search over the policy loop.")
       .def(py::init([](const RolloutPart& rollout, std::uint32_t beam, std::uint32_t width, std::uint32_t max_depth,
-                       const Loop& environment) {
-             const Grower::Options chosen{beam, width, max_depth};
-             Grower(chosen, {{rollout.n, rollout.max_steps}, rag::AnyReward(rag::F1())});  // checks the options
-             return BeamSearch(chosen, rollout, environment);
+                       const py::object& prune, const Loop& environment) {
+             return BeamSearch({beam, width, max_depth}, rollout, make_pruning(prune), environment);
            }),
            py::arg("evaluate"), py::kw_only(), py::arg("beam") = options.beam, py::arg("width") = options.width,
-           py::arg("max_depth") = options.max_depth, py::arg_v("environment", m.attr("Environment")(), "Environment()"),
-           "`beam`: states kept at each depth. `width`: samples per state.");
+           py::arg("max_depth") = options.max_depth, py::arg("prune") = py::none(),
+           py::arg_v("environment", m.attr("Environment")(), "Environment()"),
+           "`beam`: states kept at each depth. `width`: samples per state. `prune`: what is cut besides.");
 }
 
 }  // namespace
@@ -167,7 +180,8 @@ void bind_engines(py::module_& m) {
       .def(py::init([](const RolloutPart& rollout, const Select& select, std::uint32_t simulations, std::uint32_t width,
                        std::optional<std::uint32_t> max_depth, std::uint32_t window, const std::string& expand,
                        const std::string& collision, const std::string& values, bool solve, double widen_k,
-                       double widen_alpha, const std::string& prior, double tau, bool graft, const Loop& environment) {
+                       double widen_alpha, const std::string& prior, double tau, bool graft, const py::object& prune,
+                       const Loop& environment) {
              MctsOptions chosen;
              chosen.simulations = simulations;
              chosen.width = width;
@@ -181,7 +195,7 @@ void bind_engines(py::module_& m) {
              chosen.widen_alpha = widen_alpha;
              chosen.prior = {named<PriorSource>("prior", prior, priors), tau};
              chosen.check();
-             return MctsSearch(chosen, rollout, graft, select, environment);
+             return MctsSearch(chosen, rollout, graft, select, make_pruning(prune), environment);
            }),
            py::arg("evaluate"), py::kw_only(), py::arg_v("select", Chosen<Uct>(), "Uct()"),
            py::arg("simulations") = defaults.simulations, py::arg("width") = defaults.width,
@@ -189,13 +203,13 @@ void bind_engines(py::module_& m) {
            py::arg("collision") = "wait", py::arg("values") = "first", py::arg("solve") = false,
            py::arg("widen_k") = defaults.widen_k, py::arg("widen_alpha") = defaults.widen_alpha,
            py::arg("prior") = "given", py::arg("tau") = defaults.prior.tau, py::arg("graft") = false,
-           py::arg_v("environment", m.attr("Environment")(), "Environment()"),
+           py::arg("prune") = py::none(), py::arg_v("environment", m.attr("Environment")(), "Environment()"),
            "`width`: samples per node. `window`: simulations under way in one tree, which changes the tree. "
            "`collision`: wait, evaluate. `values`, which nodes get their own: first, each, leaf (as OpenSpiel), alike, "
            "all. "
            "`solve`: do not select solved nodes again. `widen_k`, `widen_alpha`: progressive widening. `prior`: given, "
            "uniform, counts, mean_logprob, sum_logprob, scored. "
-           "`graft`: rollouts' steps become nodes.");
+           "`graft`: rollouts' steps become nodes. `prune`: which nodes are cut.");
 }
 
 }  // namespace espalier::python

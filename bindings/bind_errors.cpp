@@ -45,6 +45,15 @@ void bind_errors() {
     } catch (const BackendError&) {
       const py::object error = python_error(thrown);
       PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
+    } catch (const PolicyError& error) {
+      const py::object made = error_class("PolicyError")(error.what());
+      try {
+        std::rethrow_if_nested(error);
+      } catch (const PythonPolicyError& python) {
+        made.attr("__cause__") = *python.cause;
+      } catch (const PolicyError&) {  // ours has no cause
+      }
+      PyErr_SetObject(py::type::handle_of(made).ptr(), made.ptr());
     } catch (const InputError& error) {
       raise_as("InputError", error);
     } catch (const MissingPart& error) {

@@ -3,6 +3,7 @@
 #include <espalier/method/registry.hpp>
 
 #include "parts.hpp"
+#include "pruning.hpp"
 #include "search.hpp"
 #include "tree.hpp"
 #include <fmt/format.h>
@@ -24,10 +25,12 @@ namespace {
 using Set = std::vector<std::pair<std::string, std::string>>;
 
 /// A method with its options, checked.
-std::unique_ptr<method::Method> configured(const std::string& name, const std::string& preset, const Set& set) {
+std::unique_ptr<method::Method> configured(const std::string& name, const std::string& preset, const Set& set,
+                                           const AnyPruning& prune = {}) {
   auto made = method::make_method(name);
   if (!preset.empty()) made->preset(preset);
   for (const auto& [option, value] : set) made->options().set(option, value);
+  if (!prune.empty()) made->options().prune_by(prune);
   made->check();
   return made;
 }
@@ -73,14 +76,15 @@ class MethodSearch final : public Search {
  public:
   MethodSearch(const std::string& name, std::string preset, bool answers, Set set,
                std::map<std::string, py::object> models, py::object encoder, py::object values, py::object reward,
-               const std::string& prompts)
+               AnyPruning prune, const std::string& prompts)
       : Search(name, Loop({}, {}, prompts_of(name, preset, set, prompts)), std::move(reward)),
         preset_(std::move(preset)),
         answers_(answers),
         set_(std::move(set)),
         models_(std::move(models)),
         encoder_(std::move(encoder)),
-        values_(std::move(values)) {
+        values_(std::move(values)),
+        prune_(std::move(prune)) {
     (void)make();  // checks the options
     for (const auto& [purpose, model] : models_)
       if (const Protocol& protocol = *environment.prompts->protocol(); !protocol.purpose(purpose))
@@ -128,13 +132,14 @@ class MethodSearch final : public Search {
                                    const std::string& folder) {
     return configured(name, preset, set)->prompts(folder);
   }
-  [[nodiscard]] std::unique_ptr<method::Method> make() const { return configured(method, preset_, set_); }
+  [[nodiscard]] std::unique_ptr<method::Method> make() const { return configured(method, preset_, set_, prune_); }
 
   std::string preset_;
   bool answers_;
   Set set_;
   std::map<std::string, py::object> models_;
   py::object encoder_, values_;
+  AnyPruning prune_;
 };
 
 }  // namespace
@@ -153,14 +158,15 @@ void bind_method(py::module_& m) {
       m, "Method", "A method by its name, with options as on the command line.")
       .def(py::init([](const std::string& name, const std::optional<std::string>& preset, bool answer, const Set& set,
                        const std::map<std::string, py::object>& models, const py::object& encoder,
-                       const py::object& values, const py::object& reward, const std::string& prompts) {
+                       const py::object& values, const py::object& reward, const py::object& prune,
+                       const std::string& prompts) {
              return std::make_shared<MethodSearch>(name, preset.value_or(""), answer, set, models, encoder, values,
-                                                   reward, prompts);
+                                                   reward, make_pruning(prune), prompts);
            }),
            py::arg("name"), py::kw_only(), py::arg("preset") = py::none(), py::arg("answer") = false,
            py::arg("set") = Set(), py::arg("models") = std::map<std::string, py::object>(),
            py::arg("encoder") = py::none(), py::arg("values") = py::none(), py::arg("reward") = py::none(),
-           py::arg("prompts") = "")
+           py::arg("prune") = py::none(), py::arg("prompts") = "")
       .def("lines", &MethodSearch::rows, py::arg("trees"),
            "The data that the method harvests: file name -> lines of JSON.");
 }

@@ -1,9 +1,11 @@
+#include <espalier/policy/prune.hpp>
 #include <espalier/search/layered.hpp>
 #include <espalier/search/mcts_task.hpp>
 
 #include "names.hpp"
 #include "problem_environment.hpp"
 #include "problem_policies.hpp"
+#include "pruning.hpp"
 
 #include <memory>
 #include <optional>
@@ -64,12 +66,6 @@ void bind_problem(py::module_& m) {
       .def_readonly("action", &Offer::action)
       .def_readonly("prior", &Offer::prior)
       .def("__repr__", [](const Offer& o) { return py::str("Proposal({!r}, {})").format(o.action, o.prior); });
-  py::class_<Judgement>(
-      m, "Verdict", "What a pruning decides: positions to cut; `enough`: kinds that were not grown yet are skipped.")
-      .def(py::init([](std::vector<std::size_t> cut, bool enough) { return Judgement{std::move(cut), enough}; }),
-           py::arg("cut") = std::vector<std::size_t>(), py::arg("enough") = false)
-      .def_readonly("cut", &Judgement::cut)
-      .def_readonly("enough", &Judgement::enough);
 
   py::class_<Siblings>(m, "Siblings",
                        "What a selection may read of a node's children besides N, Q and P, one array entry per child.")
@@ -88,9 +84,9 @@ void bind_problem(py::module_& m) {
   m.def(
       "mcts_problem",
       [](const Functions& functions, const std::vector<py::object>& roots, const SelectionChoice& selection,
-         bool sees_siblings, std::optional<py::function> prune, std::optional<py::function> backup,
-         std::uint32_t simulations, std::uint32_t width, std::optional<std::uint32_t> max_depth, std::uint32_t window,
-         const std::string& values, std::uint64_t seed) {
+         bool sees_siblings, const py::object& prune, std::optional<py::function> backup, std::uint32_t simulations,
+         std::uint32_t width, std::optional<std::uint32_t> max_depth, std::uint32_t window, const std::string& values,
+         std::uint64_t seed) {
         MctsOptions options;
         options.simulations = simulations;
         options.width = width;
@@ -100,8 +96,8 @@ void bind_problem(py::module_& m) {
         return std::visit(
             [&](const auto& chosen) {
               return grow_all(functions, roots, seed, [&](StateValue evaluate) {
-                return Mcts(options, std::move(evaluate), selection_by(chosen, sees_siblings),
-                            Pruning(std::move(prune), "prune", KeepAll()), PathBackup(std::move(backup)));
+                return Mcts(options, std::move(evaluate), selection_by(chosen, sees_siblings), make_pruning(prune),
+                            PathBackup(std::move(backup)));
               });
             },
             selection);
@@ -112,18 +108,14 @@ void bind_problem(py::module_& m) {
       "Trees, None where a function failed as a backend, and {index: BackendError} of those.");
   m.def(
       "layered_problem",
-      [](const Functions& functions, const std::vector<py::object>& roots, std::optional<py::function> filter,
-         std::optional<py::function> decide, std::optional<py::function> keep, std::uint32_t width,
+      [](const Functions& functions, const std::vector<py::object>& roots, const py::object& prune, std::uint32_t width,
          std::uint64_t seed) {
-        return grow_all(functions, roots, seed, [&](StateValue evaluate) {
-          return Layered(
-              {.width = width}, std::move(evaluate),
-              AllOf(Before(Pruning(std::move(filter), "filter", KeepAll())),
-                    Pruning(std::move(decide), "decide", KeepAll()), Keep(Pruning(std::move(keep), "keep", TopK(1)))));
-        });
+        AnyPruning policy = make_pruning(prune);
+        if (!policy.keep) policy.keep = TopK(1);
+        return grow_all(functions, roots, seed,
+                        [&](StateValue evaluate) { return Layered({.width = width}, std::move(evaluate), policy); });
       },
-      py::arg("functions"), py::arg("roots"), py::arg("filter"), py::arg("decide"), py::arg("keep"), py::arg("width"),
-      py::arg("seed"), "As mcts_problem.");
+      py::arg("functions"), py::arg("roots"), py::arg("prune"), py::arg("width"), py::arg("seed"), "As mcts_problem.");
 }
 
 }  // namespace espalier::python

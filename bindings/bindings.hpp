@@ -19,6 +19,7 @@ void bind_environment(py::module_& m);
 void bind_tree(py::module_& m);
 void bind_read(py::module_& m);
 void bind_search(py::module_& m);
+void bind_pruning(py::module_& m);
 void bind_engines(py::module_& m);
 void bind_job(py::module_& m);
 void bind_journal(py::module_& m);

@@ -7,6 +7,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace espalier::python {
 
@@ -32,6 +33,13 @@ class PythonBackendError : public BackendError {
 
  private:
   std::shared_ptr<py::object> error_;
+};
+
+/// A pruning policy in Python raised something.
+class PythonPolicyError : public PolicyError {
+ public:
+  PythonPolicyError(const std::string& what, py::object error) : PolicyError(what), cause(shared(std::move(error))) {}
+  std::shared_ptr<py::object> cause;
 };
 
 /// The Python exception for an error of a backend.

@@ -1,6 +1,7 @@
 #include <espalier/run/backends.hpp>
 
 #include "parts.hpp"
+#include "pruning.hpp"
 #include "settings.hpp"
 
 #include <memory>
@@ -45,6 +46,7 @@ run::Settings::GivenBackends make_given(const py::dict& backends) {
     const auto name = key.cast<std::string>();
     if (name == "retriever") all.retriever = given<Query, Passages>(entry, name);
     else if (name == "encoder") all.encoder = given<EncodeRequest, Embedding>(entry, name);
+    else if (name == "prune") all.prune = make_pruning(py::reinterpret_borrow<py::object>(entry));
     else if (name == "values") all.values = given<EncodeRequest, Embedding>(entry, "encoder");
     else
       all.models.emplace(run::Settings::GivenBackends::source + name.substr(std::string("model").size()),

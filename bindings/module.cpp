@@ -82,6 +82,7 @@ void bind_all(py::module_& m) {
   bind_read(m);
 #endif
   bind_search(m);
+  bind_pruning(m);
   bind_engines(m);
   bind_job(m);
   bind_batch(m);

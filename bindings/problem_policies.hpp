@@ -2,10 +2,8 @@
 
 #include <espalier/output/tree_json.hpp>
 #include <espalier/policy/backup.hpp>
-#include <espalier/policy/prune.hpp>
 
 #include "errors.hpp"
-#include "search.hpp"
 #include <fmt/format.h>
 #include <pybind11/numpy.h>
 
@@ -121,46 +119,6 @@ class PathBackup {
 
  private:
   std::optional<py::function> function_;
-};
-
-/// A verdict from Python, with positions among the siblings.
-struct Judgement {
-  std::vector<std::size_t> cut;
-  bool enough;
-};
-
-/// The verdict of a function on siblings, pruning(N, Q, P, kinds) -> Verdict, or that of `otherwise`.
-template <class Otherwise>
-class Pruning {
- public:
-  Pruning(std::optional<py::function> function, const char* role, Otherwise otherwise)
-      : function_(std::move(function)), role_(role), otherwise_(otherwise) {}
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
-    if (!function_) return otherwise_(tree, siblings);
-    Verdict verdict;
-    const std::vector<NodeId> ids(siblings.begin(), siblings.end());
-    const py::object reply =
-        (*function_)(column<std::int64_t>(ids, [&](NodeId id) { return tree[id].visits; }),
-                     column<double>(ids, [&](NodeId id) { return tree[id].mean(); }),
-                     column<double>(ids, [&](NodeId id) { return static_cast<double>(tree[id].prior); }),
-                     column<std::int64_t>(ids, [&](NodeId id) { return tree[id].kind; }));
-    if (!py::isinstance<Judgement>(reply))
-      throw py::type_error(fmt::format("{} must return a Verdict, but it returned {}", role_, type_name(reply)));
-    const auto& judgement = reply.cast<const Judgement&>();
-    verdict.enough = judgement.enough;
-    for (const std::size_t i : judgement.cut) {
-      if (i >= ids.size())
-        throw py::value_error(fmt::format("{} cuts position {} of {} siblings", role_, i, ids.size()));
-      verdict.cut.emplace_back(ids[i], Reason::not_best);
-    }
-    return verdict;
-  }
-
- private:
-  std::optional<py::function> function_;
-  std::string role_;
-  Otherwise otherwise_;
 };
 
 }  // namespace espalier::python

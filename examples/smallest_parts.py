@@ -1,8 +1,8 @@
 """The smallest part of each kind that a user can bring, and searches that use them: smallest_parts.cpp in Python."""
 
 import espalier as esp
-from espalier.problem import Verdict, layered, mcts
-from espalier.search import Mcts, Rollout
+from espalier.problem import layered, mcts
+from espalier.search import Keep, Mcts, Rollout
 
 
 # LanguageModel, Retriever, Encoder: functions of a list, called once for all that waits in all trees.
@@ -40,13 +40,13 @@ def nearness(states):
     return [1 / (1 + left) for left in states]
 
 
-# SelectionPolicy, PruningPolicy, Backup: of arrays with one entry per node.
+# SelectionPolicy, PruningPolicy, Backup.
 def least_visited(N, Q, P):
     return -N
 
 
-def oldest_only(N, Q, P, kinds):
-    return Verdict(cut=range(1, len(N)))
+def oldest_only(siblings):
+    return [one.id for one in siblings[1:]]
 
 
 def last_value(value, N, W):
@@ -54,7 +54,7 @@ def last_value(value, N, W):
 
 
 [tree] = mcts(Countdown(), [20], nearness, selection=least_visited, backup=last_value, simulations=50, width=3)
-[layers] = layered(Countdown(), [20], nearness, keep=oldest_only, width=3)
+[layers] = layered(Countdown(), [20], nearness, prune=Keep(oldest_only), width=3)
 print(f"{len(tree)} nodes by MCTS, {len(layers)} by layers")
 
 search = Mcts(Rollout(answered, n=1), simulations=4)

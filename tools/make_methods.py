@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from .protocols import EncoderLike, LanguageModelLike, RewardLike
+from .protocols import EncoderLike, LanguageModelLike, PruningLike, RewardLike
 from .search.method import TypedMethod
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def type_of(row: list[str]) -> str:
     option, _, allowed, _, kind = row
     if kind == "choice":
         kind = f"Literal[{', '.join(json.dumps(word) for word in allowed.split(', '))}]"
-    return kind + (" | RewardLike" if option == "reward" else "")
+    return kind + {"reward": " | RewardLike", "prune": " | PruningLike"}.get(option, "")
 
 
 def keywords_of(method: str) -> dict[str, str]:

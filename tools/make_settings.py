@@ -28,6 +28,7 @@ BACKENDS = {
     "retriever": "RetrieverLike",
     "encoder": "EncoderLike",
     "value_server": "EncoderLike",
+    "prune": "PruningLike",
 }
 """Settings that take an object too, with its type."""
 
@@ -42,7 +43,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from .settings_table import listed
 
 if TYPE_CHECKING:
-    from ..protocols import EncoderLike, LanguageModelLike, RetrieverLike
+    from ..protocols import EncoderLike, LanguageModelLike, PruningLike, RetrieverLike
 
 
 class RunSettings(TypedDict, total=False):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .bridge.per_request import PerRequest
 from .errors import BackendError, Error
 from .notebook.picture import Picture
-from .protocols import EncoderLike, LanguageModelLike, RerankerLike, RetrieverLike, RewardLike
+from .protocols import EncoderLike, LanguageModelLike, PruningLike, RerankerLike, RetrieverLike, RewardLike
 
 class Passage:
     def __eq__(self, arg0: object, /) -> bool: ...
@@ -377,6 +377,7 @@ class Method(Search):
         encoder: EncoderLike | None = ...,
         values: EncoderLike | None = ...,
         reward: RewardLike | None = ...,
+        prune: PruningLike | None = ...,
         prompts: str = ...,
     ) -> None: ...
     def lines(self, trees: Sequence[Tree]) -> dict[str, str]: ...
@@ -414,6 +415,7 @@ class Mcts(Search):
         prior: str = ...,
         tau: float = ...,
         graft: bool = ...,
+        prune: PruningLike | None = ...,
         environment: Environment = ...,
     ) -> None: ...
 
@@ -425,6 +427,7 @@ class Beam(Search):
         beam: int = ...,
         width: int = ...,
         max_depth: int = ...,
+        prune: PruningLike | None = ...,
         environment: Environment = ...,
     ) -> None: ...
 
@@ -433,10 +436,9 @@ class Proposal:
     action: Final[Any]
     prior: Final[float]
 
-class Verdict:
-    def __init__(self, cut: Sequence[int] = ..., enough: bool = ...) -> None: ...
-    cut: Final[list[int]]
-    enough: Final[bool]
+class Pruning:
+    def __init__(self, *policies: PruningLike | None, moment: str = ...) -> None: ...
+    name: Final[str]
 
 class Siblings:
     depth: Final[int]
@@ -525,7 +527,7 @@ def mcts_problem(
     roots: Sequence[Any],
     selection: Uct | Puct | Callable[..., Any],
     sees_siblings: bool,
-    prune: Callable[..., Any] | None,
+    prune: PruningLike | None,
     backup: Callable[..., Any] | None,
     simulations: int,
     width: int,
@@ -537,9 +539,7 @@ def mcts_problem(
 def layered_problem(
     functions: Sequence[Callable[..., Any] | PerRequest[Any]],
     roots: Sequence[Any],
-    filter: Callable[..., Any] | None,
-    decide: Callable[..., Any] | None,
-    keep: Callable[..., Any] | None,
+    prune: PruningLike | None,
     width: int,
     seed: int,
 ) -> tuple[list[ProblemTree | None], dict[int, BackendError]]: ...

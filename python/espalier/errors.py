@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
-__all__ = ["BackendError", "Error", "InputError", "MissingPart", "StoreError"]
+__all__ = ["BackendError", "Error", "InputError", "MissingPart", "PolicyError", "StoreError"]
 
 T = TypeVar("T")
 
@@ -22,6 +22,10 @@ class InputError(Error):
 class StoreError(Error):
     """A journal cannot be read or written, or one of its records is damaged. The message names the file and the
     record."""
+
+
+class PolicyError(Error):
+    """A pruning policy failed, or cuts what it cannot. The message names the engine and the policy."""
 
 
 class MissingPart(Error):

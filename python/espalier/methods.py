@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from .protocols import EncoderLike, LanguageModelLike, RewardLike
+from .protocols import EncoderLike, LanguageModelLike, PruningLike, RewardLike
 from .search.method import TypedMethod
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ class Options(TypedDict, total=False):
     max_calls: int | None
     match_budget: bool | None
     shots: int | None
+    prune: str | PruningLike | None
     set: Mapping[str, object] | None
     preset: Literal["paper", "code"] | None
     answer: bool | None

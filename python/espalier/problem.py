@@ -8,12 +8,13 @@ of an item. They must return as many items as they got. Anything else is a Backe
 A policy is called once per node, with one array entry per child:
 
     selection(N, Q, P) -> scores          the highest is selected, the oldest of equals
-    pruning(N, Q, P, kinds) -> Verdict    which positions to cut. `enough` skips kinds not grown yet
     backup(value, N, W) -> W              from the leaf to the root: visits with this one, and the new sums of values
 
 N holds visits (those under way included), Q mean values (0 where N is 0, the parent's where all are under way), P
 priors, W sums of values. A selection may take one more argument `siblings`, which holds all that a native selection
 reads of these children (`Siblings`).
+
+A pruning policy is the one of all engines, as `search.TopK(2)` or a function of siblings that returns ids.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from . import _core
-from ._core import ProblemNode, ProblemTree, Proposal, Puct, Siblings, Uct, Verdict
+from ._core import ProblemNode, ProblemTree, Proposal, Puct, Siblings, Uct
 from .bridge.per_request import PerRequest
+from .bridge.pruning import Verdict
 from .errors import whole
 from .protocols import Batch, Problem
 
 if TYPE_CHECKING:
-    from .protocols import Backup, Evaluator, PruningPolicy, SelectionPolicy, SiblingSelectionPolicy
+    from .protocols import Backup, Evaluator, PruningLike, SelectionPolicy, SiblingSelectionPolicy
 
 __all__ = ["Problem", "ProblemNode", "ProblemTree", "Proposal", "Siblings", "Verdict", "layered", "mcts"]
 
@@ -40,7 +42,7 @@ def mcts(
     value: Evaluator,
     *,
     selection: Uct | Puct | SelectionPolicy | SiblingSelectionPolicy | None = None,
-    prune: PruningPolicy | None = None,
+    prune: PruningLike | None = None,
     backup: Backup | None = None,
     simulations: int = 32,
     width: int = 4,
@@ -60,10 +62,10 @@ def mcts(
     """
     functions = _functions(problem, value)
     select = Uct() if selection is None else _policy("selection", selection, Uct, Puct)
-    cut, enter = _policy("prune", prune), _policy("backup", backup)
+    enter = _policy("backup", backup)
     sees = callable(select) and _takes("siblings", select)
     grown = _core.mcts_problem(
-        functions, list(roots), select, sees, cut, enter, simulations, width, max_depth, window, values, seed
+        functions, list(roots), select, sees, prune, enter, simulations, width, max_depth, window, values, seed
     )
     return whole(*grown)
 
@@ -73,22 +75,19 @@ def layered(
     roots: Iterable[Any],
     value: Evaluator,
     *,
-    filter: PruningPolicy | None = None,
-    decide: PruningPolicy | None = None,
-    keep: PruningPolicy | None = None,
+    prune: PruningLike | None = None,
     width: int = 3,
     seed: int = 1,
 ) -> list[ProblemTree]:
     """Grows a tree from each root layer by layer, the legal kinds of a node in order, up to `width` actions each.
 
-    All three are prunings of siblings: `filter` before they have values, `decide` when values have come, `keep` when
-    the node has all its kinds: what it leaves is grown further, by default the best child.
+    `prune` is asked about siblings when values have come, at its `before` ahead of them, and at its `keep` when the
+    node has all its kinds: what that leaves is grown further, by default the best child.
 
     Raises BackendError if a function failed as a backend does. Its `trees` holds those that could be finished.
     """
     functions = _functions(problem, value)
-    first, then, last = (_policy(*named) for named in (("filter", filter), ("decide", decide), ("keep", keep)))
-    return whole(*_core.layered_problem(functions, list(roots), first, then, last, width, seed))
+    return whole(*_core.layered_problem(functions, list(roots), prune, width, seed))
 
 
 Row: TypeAlias = tuple[Any, ...]

@@ -10,11 +10,12 @@ A judge is a language model for its purpose: `Method("prorag", models={"judge": 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
-from ._core import Completion, EncodeRequest, Passage, Prompt, Query, RerankRequest, Siblings, State, Verdict
+from ._core import Completion, EncodeRequest, Passage, Prompt, Pruning, Query, RerankRequest, Siblings, State
 from .bridge.per_request import PerRequest
+from .bridge.pruning import Sibling, Verdict
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "LanguageModel",
     "LanguageModelLike",
     "Problem",
+    "PruningLike",
     "PruningPolicy",
     "Reranker",
     "RerankerLike",
@@ -149,17 +151,17 @@ class SiblingSelectionPolicy(Protocol):
     ) -> ArrayLike: ...
 
 
-class PruningPolicy(Protocol):
-    """Which positions among siblings to cut, and whether the kinds that were not grown yet are needed."""
+Pruned: TypeAlias = Iterable[int] | Iterable[tuple[int, str]] | Verdict
+"""What a pruning policy cuts: ids of siblings, or pairs of an id and a reason."""
 
-    def __call__(
-        self,
-        visits: NDArray[np.int64],
-        values: NDArray[np.float64],
-        priors: NDArray[np.float64],
-        kinds: NDArray[np.int64],
-        /,
-    ) -> Verdict: ...
+
+class PruningPolicy(Protocol):
+    """Which siblings to cut, once they have values. `before` and `keep`, if it has them, are asked at their moments."""
+
+    def __call__(self, siblings: Sequence[Sibling], /) -> Pruned: ...
+
+
+PruningLike: TypeAlias = str | Pruning | PruningPolicy
 
 
 class Backup(Protocol):

@@ -12,7 +12,7 @@ import espalier as esp
 import numpy as np
 import pytest
 from espalier.problem import Proposal, Verdict, layered, mcts
-from espalier.search import Uct
+from espalier.search import Before, Keep, Uct
 
 
 class Bandit:
@@ -101,13 +101,13 @@ POSITIONS = {
 }
 
 
-def keep_all(N, Q, P, kinds):
-    return Verdict()
+def keep_all(siblings):
+    return []
 
 
 @pytest.mark.parametrize("board", POSITIONS)
 def test_a_whole_tree_holds_the_exact_values_of_tic_tac_toe(board):
-    [tree] = layered(TicTacToe(), [board], playouts, keep=keep_all, width=9)
+    [tree] = layered(TicTacToe(), [board], playouts, prune=Keep(keep_all), width=9)
     best = {}
     for node in reversed(tree.nodes):
         best[node.id] = max([best[child.id] for child in node.children], default=outcome(node.state))
@@ -273,28 +273,23 @@ def ends_well(states):
 def test_a_pruning_that_knows_enough_skips_the_kinds_that_are_left():
     asked = []
 
-    def answers_only(N, Q, P, kinds):
-        asked.append((N.tolist(), Q.tolist(), P.tolist(), kinds.tolist()))
-        return Verdict(enough=bool(Q.max() == 1))
+    def answers_only(siblings):
+        asked.append([(one.visits, one.value, one.prior, one.kind) for one in siblings])
+        return Verdict(enough=max(one.value for one in siblings) == 1)
 
-    [tree] = layered(Decisions(), [""], ends_well, decide=answers_only, width=1)
+    [tree] = layered(Decisions(), [""], ends_well, prune=answers_only, width=1)
     assert [node.state for node in tree.nodes] == ["", "a"]
-    assert ([1], [1.0], [1.0], [7]) in asked
-    [whole] = layered(Decisions(), [""], ends_well, keep=keep_all, width=1)
+    assert [(1, 1.0, 1.0, 7)] in asked
+    [whole] = layered(Decisions(), [""], ends_well, prune=Keep(keep_all), width=1)
     assert sorted(node.state for node in whole.nodes) == ["", "a", "s", "sa", "ss", "ssa", "sss"]
     assert {node.kind for node in whole.nodes[1:]} == {3, 7}
 
 
 def test_mcts_never_selects_again_what_a_pruning_cut():
-    def two_best(N, Q, P, kinds):
-        return Verdict(cut=np.argsort(-Q, kind="stable")[2:])
-
     arms = Bandit([0.2, 0.5, 0.9, 0.6])
-    [tree] = mcts(arms, [None], arms.value, prune=two_best, simulations=40, width=4)
+    [tree] = mcts(arms, [None], arms.value, prune="top_k:2", simulations=40, width=4)
     assert [node.status for node in tree.nodes[1:]] == ["pruned", "pruned", "terminal", "terminal"]
     assert [node.visits for node in tree.nodes[:3]] == [40, 1, 1]
-    with pytest.raises(ValueError, match="prune cuts position 3 of 1 siblings"):
-        mcts(arms, [None], arms.value, prune=lambda N, Q, P, kinds: Verdict(cut=[3]))
 
 
 def test_a_filter_cuts_before_anything_is_valued():
@@ -304,10 +299,10 @@ def test_a_filter_cuts_before_anything_is_valued():
         valued.extend(states)
         return ends_well(states)
 
-    def no_answers(N, Q, P, kinds):
-        return Verdict(cut=np.flatnonzero(kinds == 7))
+    def no_answers(siblings):
+        return [one.id for one in siblings if one.kind == 7]
 
-    [tree] = layered(Decisions(), [""], value, filter=no_answers, width=1)
+    [tree] = layered(Decisions(), [""], value, prune=Before(no_answers), width=1)
     assert valued == ["s", "ss", "sss"]
     assert [node.state for node in tree.nodes if node.status == "pruned"] == ["a", "sa", "ssa"]
 
@@ -396,7 +391,7 @@ def with_part(name, function):
 def test_kinds_are_any_sequence_of_numbers(kinds):
     given = Decisions()
     given.kinds = lambda states: [kinds if listed else () for listed in Decisions().kinds(states)]
-    [tree] = layered(given, [""], ends_well, keep=keep_all, width=1)
+    [tree] = layered(given, [""], ends_well, prune=Keep(keep_all), width=1)
     assert [node.state for node in tree.nodes] == ["", "a", "s", "sa", "ss", "ssa", "sss"]
     assert [node.kind for node in tree.nodes] == [0, 7, 3, 7, 3, 7, 3]
 
@@ -439,14 +434,6 @@ def test_a_wrong_reply_of_a_policy_is_named(policy, message):
         mcts(BANDIT, [None], BANDIT.value, **policy)
 
 
-@pytest.mark.parametrize("stage", ["filter", "decide", "keep"])
-def test_a_wrong_verdict_is_named(stage):
-    with pytest.raises(TypeError, match=f"{stage} must return a Verdict, but it returned list"):
-        layered(BANDIT, [None], BANDIT.value, **{stage: lambda N, Q, P, kinds: [1]})
-    with pytest.raises(ValueError, match=f"{stage} cuts position 2 of 2 siblings"):
-        layered(BANDIT, [None], BANDIT.value, **{stage: lambda N, Q, P, kinds: Verdict(cut=[2])})
-
-
 def test_what_is_no_function_is_a_type_error():
     with pytest.raises(TypeError, match="the problem's kinds must be a function, not NoneType"):
         mcts(object(), [None], BANDIT.value)
@@ -454,8 +441,8 @@ def test_what_is_no_function_is_a_type_error():
         mcts(BANDIT, [None], 0.5)
     with pytest.raises(TypeError, match="the selection must be a function, not str"):
         mcts(BANDIT, [None], BANDIT.value, selection="uct")
-    with pytest.raises(TypeError, match="the keep must be a function, not int"):
-        layered(BANDIT, [None], BANDIT.value, keep=1)
+    with pytest.raises(TypeError, match=r"prune must be a policy, .* not 1"):
+        layered(BANDIT, [None], BANDIT.value, prune=1)
 
 
 @pytest.mark.parametrize("option", [{"simulations": 0}, {"width": 0}, {"window": 0}, {"width": 256}])

@@ -7,8 +7,8 @@ from typing import Any
 import espalier as esp
 import numpy as np
 from espalier import protocols
-from espalier.problem import Siblings, Verdict, layered, mcts
-from espalier.search import F1, Mcts, Rollout, State
+from espalier.problem import Siblings, layered, mcts
+from espalier.search import F1, Mcts, Rollout, Sibling, State, Verdict
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
@@ -72,8 +72,8 @@ def fewest_finished(N: Ints, Q: Floats, P: Floats, siblings: Siblings) -> Ints:
     return -siblings.visits
 
 
-def oldest_only(N: Ints, Q: Floats, P: Floats, kinds: Ints) -> Verdict:
-    return Verdict(cut=range(1, len(N)))
+def oldest_only(siblings: Sequence[Sibling]) -> Verdict:
+    return Verdict(cut=[one.id for one in siblings[1:]])
 
 
 def last_value(value: float, N: Ints, W: Floats) -> Floats:
@@ -88,7 +88,7 @@ esp.Method("prorag", models={"judge": one_by_one}, encoder=encoder_elsewhere)
 esp.Reranked(esp.Hybrid([retriever, esp.Dense([], encoder)]), Reranker())
 mcts(Countdown(), [3], nearness, selection=least_visited, backup=last_value)
 mcts(Countdown(), [3], nearness, selection=fewest_finished, values="leaf")
-layered(Countdown(), [3], nearness, filter=oldest_only)
+layered(Countdown(), [3], nearness, prune=oldest_only)
 judge: protocols.LanguageModel = esp.Simulated(questions)
 
 
@@ -118,7 +118,7 @@ def words(states: list[State]) -> list[str]:
     return [str(state.answer) for state in states]
 
 
-def nothing(N: Ints, Q: Floats, P: Floats, kinds: Ints) -> None:
+def nothing(siblings: Sequence[Sibling]) -> None:
     return None
 
 
@@ -138,4 +138,4 @@ esp.run(search, questions, model=by_query)  # type: ignore[arg-type]  # not text
 mcts(NoSteps(), [3], nearness)  # type: ignore[arg-type]  # no environment
 mcts(Countdown(), [3], nearness, selection=oldest_only)  # type: ignore[arg-type]  # a pruning
 mcts(Countdown(), [3], nearness, backup=least_visited)  # type: ignore[arg-type]  # a selection
-layered(Countdown(), [3], nearness, keep=nothing)  # type: ignore[arg-type]  # no verdict
+layered(Countdown(), [3], nearness, prune=nothing)  # type: ignore[arg-type]  # no verdict

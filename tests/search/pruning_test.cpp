@@ -1,3 +1,4 @@
+#include <espalier/policy/any_pruning.hpp>
 #include <espalier/policy/moments.hpp>
 #include <espalier/policy/prune.hpp>
 #include <espalier/search/beam.hpp>
@@ -12,9 +13,12 @@
 #include <doctest/doctest.h>
 #include <search/executions.hpp>
 
+#include <any>
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace pruning_test {
@@ -194,6 +198,60 @@ TEST_CASE("a pruned search gives the same tree for any batch size, number in fli
   same_for_every_execution([&](Judge judge) { return BestOfN({.n = 6}, std::move(judge), policy); });
   same_for_every_execution(
       [&](Judge judge) { return Layered({.width = 3}, std::move(judge), AllOf(early, Keep(TopK(2)))); });
+}
+
+TEST_CASE("a policy of erased type cuts what it cuts by itself, and without one nothing is cut") {
+  each_engine([&](const std::string& name, auto make) {
+    CAPTURE(name);
+    const Threshold near_best(0.35, Threshold::Of::best);
+    CHECK(arms(grown(make(AnyPruning{.name = "near", .at = near_best}))) == arms(grown(make(near_best))));
+    CHECK(arms(grown(make(AnyPruning()))) == arms(grown(make(KeepAll()))));
+    const auto named = [&](AnyPruning policy) {
+      try {
+        grown(make(std::move(policy)));
+      } catch (const PolicyError& error) {
+        return std::string(error.what());
+      }
+      return std::string("nothing");
+    };
+    const std::string lacks = name + " has no moment `";
+    CHECK(named({.name = "wrong", .at = Cut{{99}}}).starts_with(name + ": the pruning policy wrong cuts node"));
+    if (name == "Mcts" || name == "Trajectories")
+      CHECK(named({.name = "early", .before = TopK(1)}) == lacks + "before` for the pruning policy early");
+    else CHECK(named({.name = "early", .before = TopK(1)}) == "nothing");
+    if (name == "Layered") CHECK(named({.name = "late", .keep = TopK(1)}) == "nothing");
+    else CHECK(named({.name = "late", .keep = TopK(1)}) == lacks + "keep` for the pruning policy late");
+  });
+}
+
+TEST_CASE("a policy of erased type sees the path to its siblings and their ids in the tree") {
+  std::vector<NodeId> ids;
+  const auto look = [&](const SiblingTree& tree, Siblings siblings) {
+    for (const NodeId id : siblings) ids.push_back(tree.state(id));
+    CHECK(tree.path(siblings.front()).size() == 2);
+    CHECK(std::any_cast<toy::Bandit::Action>(tree.action(siblings.back())) == 3);
+    CHECK(tree[siblings.back()].mean() == doctest::Approx(0.6));
+    return Verdict();
+  };
+  grown(Layered({.width = 4}, pays, AnyPruning{.name = "look", .keep = look}));
+  CHECK(ids == std::vector<NodeId>{1, 2, 3, 4});
+}
+
+TEST_CASE("ready-made policies are named by a text") {
+  const auto cut_by = [](const std::string& text) { return arms(grown(Beam({.width = 4}, pays, pruning_of(text)))); };
+  CHECK(cut_by("") == Arms{"1", "1", "1", "1"});
+  CHECK(cut_by("top_k:2") == Arms{"1" + worse, "1" + worse, "1", "1"});
+  CHECK(cut_by("before:top_k:3") == Arms{"1", "1", "1", "0" + worse});
+  CHECK(cut_by("threshold:0.55") == Arms{"1" + below, "1" + below, "1", "1"});
+  CHECK(cut_by("threshold:0.5:best") == Arms{"1" + below, "1", "1", "1"});
+  CHECK(cut_by("threshold:0.3,top_k:2") == Arms{"1" + below, "1" + worse, "1", "1"});
+  CHECK(cut_by("best_of_each_kind") == Arms{"1" + worse, "1" + worse, "1", "1" + worse});
+  CHECK(pruning_of("keep:top_k:1,threshold:0:parent,budgeted:9:2").name ==
+        "keep:top_k:1,threshold:0:parent,budgeted:9:2");
+  for (const char* bad : {"top_k", "top_k:-1", "top_k:0", "top_k:2:3", "threshold:nan", "threshold:1:x", "x:1",
+                          ",top_k:1", "before:", "budgeted:0:1", "best_of_each_kind:2"})
+    CHECK_THROWS_AS(pruning_of(bad), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(pruning_of("before:keep:top_k:1"), doctest::Contains("has no moment `keep`"), PolicyError);
 }
 
 }  // namespace pruning_test

@@ -3,6 +3,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/nearest.hpp>
+#include <espalier/policy/any_pruning.hpp>
 
 #include <array>
 #include <charconv>
@@ -104,6 +105,22 @@ class OptionTable {
     return *this;
   }
 
+  /// Adds the user's own pruning policy of a search. `engine`: one that asks only at values, "" = all moments.
+  OptionTable& prune(AnyPruning& field, std::string_view engine = "") {
+    const auto set = [&field](std::string_view text) { field = pruning_of(std::string(text)); };
+    const auto show = [&field] { return field.empty() ? unset : json_of(field.name); };
+    const std::string help = "which children of a node are cut, beside what the method cuts itself";
+    entries_.push_back({"prune", "str", help, AnyPruning::texts, set, show});
+    entries_.back().check = [&field, engine] { field.refuse(engine, !engine.empty(), !engine.empty()); };
+    pruning_ = &field;
+    return *this;
+  }
+  /// Sets that option to a policy.
+  void prune_by(const AnyPruning& policy) {
+    set("prune", "");
+    *pruning_ = policy;
+  }
+
   /// JSON shows the newest option only where it differs from its default, so that files of earlier versions keep their
   /// bytes.
   OptionTable& shown_if_changed() {
@@ -203,6 +220,7 @@ class OptionTable {
     }
   }
   std::string of_;
+  AnyPruning* pruning_ = nullptr;
   std::vector<Entry> entries_;
 };
 

@@ -5,6 +5,7 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/llm/passage.hpp>
 #include <espalier/llm/prompt.hpp>
+#include <espalier/policy/any_pruning.hpp>
 
 #include <charconv>
 #include <cstddef>
@@ -112,6 +113,7 @@ struct Settings {
     std::map<std::string, Given<Prompt, Completion>> models;  ///< by "given", or "given:PURPOSE" for one purpose
     std::optional<Given<Query, Passages>> retriever;
     std::optional<Given<EncodeRequest, Embedding>> encoder, values;
+    AnyPruning prune;  ///< in place of the text
   };
 
   Task task = Task::expand;
@@ -119,6 +121,7 @@ struct Settings {
   std::string protocol = "tags";                         ///< how replies name their action: "tags" or "tools"
   std::string preset;                                    ///< "paper" or "code": options before `set`
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name
+  std::string prune;                                     ///< pruning policies by text
   std::string constrain = "auto";                        ///< off, always, draft, or auto: as probes of the model show
   std::uint64_t seed = 1;
   std::string questions;

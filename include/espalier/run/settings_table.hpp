@@ -48,6 +48,7 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
         {"protocol", &s.protocol, "protocol", "", "options",
          "how replies name their action: tags in their text, or calls of the chat API's tools", "tags, tools"},
         {"set", &s.set, "set", "OPTION=VALUE", "options", "a search option. `espalier options` lists them"},
+        {"prune", &s.prune, "prune", "POLICY", "options", "the search option `prune`, as top_k:2 or threshold:0.3"},
         {"constrain", &s.constrain, "constrain", "", "options",
          "whether replies follow a grammar. auto: for purposes where too few probes of the model can be read",
          "auto, off, always, draft"},

@@ -34,6 +34,7 @@ class Beam : public detail::TreeSearch<Beam<Evaluate, Prune>, Evaluate, Prune> {
     if (options_.beam == 0) bad_option("beam", options_.beam, "1 or more");
     if (options_.width == 0) bad_option("width", options_.width, "1 or more");
     if (options_.max_depth == 0) bad_option("max_depth", options_.max_depth, "1 or more");
+    detail::refuse(prune_, "Beam", false, true);
     options_.budget.check();
   }
 

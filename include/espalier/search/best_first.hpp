@@ -36,6 +36,7 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate, Prune>, Evaluate
     if (options_.expansions == 0) bad_option("expansions", options_.expansions, "1 or more");
     if (options_.answers == 0) bad_option("answers", options_.answers, "1 or more");
     if (options_.max_depth == 0) bad_option("max_depth", options_.max_depth, "1 or more");
+    detail::refuse(prune_, "BestFirst", false, true);
     options_.budget.check();
   }
 

@@ -53,6 +53,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
       if (level.keep == 0) bad_option("keep", level.keep, "1 or more");
       if (level.oversample == 0) bad_option("oversample", level.oversample, "1 or more");
     }
+    detail::refuse(prune_, "HierarchicalBeam", false, true);
     options_.budget.check();
   }
 

@@ -13,7 +13,6 @@
 #include <espalier/search/mcts_options.hpp>
 
 #include <cstdint>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -61,6 +60,7 @@ class Mcts {
         back_(std::move(back)),
         stop_(std::move(stop)) {
     options_.check();
+    detail::refuse(prune_, "Mcts", true, true);
   }
 
   template <class Env>
@@ -182,10 +182,11 @@ class Mcts {
   /// Asks the policy about a node whose value was merged and its siblings. True if enough is known of their parent.
   template <class Tree>
   bool prune_beside(Tree& tree, NodeId node, detail::Watch<Stop>& watch) const {
-    static_assert(!detail::PrunesBefore<Prune, Tree> && !detail::PrunesWhenDone<Prune, Tree>,
-                  "Mcts asks a pruning policy when values are merged, and has no `before` and no `keep`");
+    static_assert(
+        detail::ErasedPruning<Prune> || (!detail::PrunesBefore<Prune, Tree> && !detail::PrunesWhenDone<Prune, Tree>),
+        "Mcts asks a pruning policy when values are merged, and has no `before` and no `keep`");
     const NodeId parent = tree[node].parent;
-    if (std::is_same_v<Prune, KeepAll> || parent == no_node) return false;
+    if (detail::keeps_all(prune_) || parent == no_node) return false;
     const bool enough = detail::prune(detail::at_values, prune_, tree, parent, "Mcts", true);
     if (enough && tree[parent].status == Status::open) tree[parent].status = Status::expanded;
     end_branch(tree, parent, watch);
@@ -194,7 +195,7 @@ class Mcts {
   /// Ends the branch of a node whose children the policy has cut.
   template <class Tree>
   void end_branch(Tree& tree, NodeId node, detail::Watch<Stop>& watch) const {
-    if (!std::is_same_v<Prune, KeepAll> && !detail::cut_ended(tree, node)) watch.stop();
+    if (!detail::keeps_all(prune_) && !detail::cut_ended(tree, node)) watch.stop();
   }
 
   Options options_;

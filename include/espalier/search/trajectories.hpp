@@ -29,6 +29,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Ev
   Trajectories(Options options, Evaluate evaluate, Prune prune = Prune())
       : options_(std::move(options)), evaluate_(std::move(evaluate)), prune_(std::move(prune)) {
     if (options_.n == 0) bad_option("n", options_.n, "1 or more");
+    detail::refuse(prune_, "Trajectories", true, true);
     options_.budget.check();
   }
 
@@ -39,7 +40,8 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Ev
 
   template <class Env>
   Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
-    static_assert(!detail::PrunesBefore<Prune, detail::TreeBy<Evaluate, Env>>, "Trajectories has no moment `before`");
+    static_assert(detail::ErasedPruning<Prune> || !detail::PrunesBefore<Prune, detail::TreeBy<Evaluate, Env>>,
+                  "Trajectories has no moment `before`");
     detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     const double began = options_.budget.start(tree);
     std::vector<Parent> ends;

@@ -99,8 +99,11 @@ class _Resolved:
                 key = "values" if setting == "value_server" else setting
                 plain[named] = self._object(key, found, "" if name in (None, "", "default") else name)
                 plain[setting] = "given"
-        if self._backends:
-            plain["given"] = {key: tuple(backend) for key, backend in self._backends.items()}
+        given: dict[str, Any] = {key: tuple(backend) for key, backend in self._backends.items()}
+        if not isinstance(plain.get("prune") or "", str):
+            given["prune"] = plain.pop("prune")
+        if given:
+            plain["given"] = given
 
     def _model(self, purpose: str, found: Any, name: str) -> tuple[str, str]:
         """What stands in the settings for a model, and its name."""

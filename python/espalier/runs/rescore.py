@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -44,6 +45,12 @@ def recorded(run: Path) -> dict[str, Any]:
     encoder, value, reranker = (record(name, "") for name in ("encoder.name", "value.name", "retriever.reranker"))
     functions = record("noted.given", "").split(", ")
 
+    options = {name: value for name, value in record("options").items() if value is not None}
+    lost = None
+    if "prune" in functions:
+        lost = partial(unknown)
+        vars(lost)["name"] = options.pop("prune")
+
     def where(part: str) -> Any:
         return unknown if part in functions else NOWHERE
 
@@ -78,7 +85,8 @@ def recorded(run: Path) -> dict[str, Any]:
         "reranker_name": reranker,
         "rerank_depth": record("retriever.rerank_depth", 0) or 1,
         "journal_file": record("noted.journal", "") or str(run / "journal.sqlite"),
-        "set": {name: value for name, value in record("options").items() if value is not None},
+        "prune": lost,
+        "set": options,
     }
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 from .settings_table import listed
 
 if TYPE_CHECKING:
-    from ..protocols import EncoderLike, LanguageModelLike, RetrieverLike
+    from ..protocols import EncoderLike, LanguageModelLike, PruningLike, RetrieverLike
 
 
 class RunSettings(TypedDict, total=False):
@@ -19,6 +19,7 @@ class RunSettings(TypedDict, total=False):
     preset: Literal["paper", "code"] | None
     protocol: Literal["tags", "tools"] | None
     set: Mapping[str, object] | None
+    prune: str | PruningLike | None
     constrain: Literal["auto", "off", "always", "draft"] | None
     seed: int | None
     questions: str | os.PathLike[str] | None

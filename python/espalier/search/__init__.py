@@ -17,22 +17,33 @@ from .._core import (
     State,
     Uct,
 )
+from ..bridge.pruning import Sibling, Verdict
 from ..gone import absent
+from .pruning import AllOf, Before, Budgeted, Dedup, Keep, Threshold, TopK
 
 __all__ = [
     "F1",
     "Accuracy",
     "Agreement",
+    "AllOf",
     "Beam",
+    "Before",
+    "Budgeted",
+    "Dedup",
     "Environment",
     "ExactMatch",
+    "Keep",
     "Mcts",
     "Puct",
     "Rollout",
     "Search",
     "Session",
+    "Sibling",
     "State",
+    "Threshold",
+    "TopK",
     "Uct",
+    "Verdict",
 ]
 if not TYPE_CHECKING:
     __getattr__ = absent(__name__)

@@ -13,7 +13,7 @@ from .. import _core
 from .._core import Question, Search, Tree
 from ..errors import whole
 from ..gone import naming, unknown
-from ..protocols import EncoderLike, LanguageModelLike, RetrieverLike, RewardLike
+from ..protocols import EncoderLike, LanguageModelLike, PruningLike, RetrieverLike, RewardLike
 from ..runs.job import text_of
 
 
@@ -61,7 +61,8 @@ class Method(_core.Method):
     gold answer. Otherwise it grows trees as `expand` does. `models` gives other models to single purposes, such as a
     judge. `encoder` is used for choices by embedding. `values` maps texts to rows of two numbers, plan and search
     (decouple). Both are functions of a list of requests, or parts. `reward` is used in place of the one that the
-    options name. `prompts` is a folder of prompts to use in place of the built-in ones.
+    options name, and `prune` may be a policy of one's own. `prompts` is a folder of prompts to use in place of the
+    built-in ones.
 
     Raises ValueError that names an unknown method, option or purpose, or a value that is not allowed.
     """
@@ -77,6 +78,7 @@ class Method(_core.Method):
         encoder: EncoderLike | None = None,
         values: EncoderLike | None = None,
         reward: RewardLike | None = None,
+        prune: PruningLike | None = None,
         prompts: str | os.PathLike[str] = "",
     ) -> None:
         options = [(option, text_of(value)) for option, value in (set or {}).items()]
@@ -87,6 +89,7 @@ class Method(_core.Method):
             "encoder": encoder,
             "values": values,
             "reward": reward,
+            "prune": prune,
             "prompts": os.fspath(prompts),
         }
         with naming():
@@ -167,8 +170,9 @@ class TypedMethod(Method):
         given = {name: value for name, value in options.items() if value is not None}
         self._given = dict(given)
         parts = {name: given.pop(name) for name in PARTS if name in given}
-        if not isinstance(given.get("reward", ""), str):
-            parts["reward"] = given.pop("reward")
+        for name in ("reward", "prune"):
+            if not isinstance(given.get(name, ""), str):
+                parts[name] = given.pop(name)
         if "score" in given:
             parts["values"] = given.pop("score")
         given |= given.pop("set", {})

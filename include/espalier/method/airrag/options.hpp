@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/method/option_table.hpp>
+#include <espalier/policy/any_pruning.hpp>
 #include <espalier/search/budget.hpp>
 
 #include <algorithm>
@@ -41,7 +42,8 @@ struct AirRagOptions {
   Simulation simulation = Simulation::straight;
   TerminalReward terminal_reward = TerminalReward::jaccard;
   Select select = Select::jaccard;
-  Budget budget{};  ///< per question. input_tokens is the paper's L_max
+  AnyPruning prune{};  ///< asked at values
+  Budget budget{};     ///< per question. input_tokens is the paper's L_max
 
   void describe(OptionTable& table) {
     const Range byte = Range::between(1, 255);
@@ -67,7 +69,8 @@ struct AirRagOptions {
              {"straight", "descent"})
         .add("terminal_reward", terminal_reward, "what an answer is worth in `answer`, where no gold is seen",
              {"jaccard", "self_consistency", "embedding", "reward_model", "zero"})
-        .add("select", select, "which candidate is the answer", {"jaccard", "embedding", "refine", "reward_model"});
+        .add("select", select, "which candidate is the answer", {"jaccard", "embedding", "refine", "reward_model"})
+        .prune(prune, "Mcts");
   }
 
   /// The largest number of samples of an action.

@@ -155,7 +155,7 @@ class AirRag {
                               .solve = o.until_spent,
                               .budget = o.budget};
     Mcts engine(options, detail::AirRagEvaluation<Policy>(o, self->reward_, self->judge_, self->encoder_, answers),
-                Uct({.w = o.w}), KeepAll(), detail::AirBackup(o.terminal_reward, answers));
+                Uct({.w = o.w}), o.prune, detail::AirBackup(o.terminal_reward, answers));
     rag::Tree tree = co_await engine(self->environment_, std::move(root), seed);
     detail::add_candidates(tree, self->environment_.loop());
     co_return tree;

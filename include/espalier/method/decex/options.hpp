@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/method/option_table.hpp>
+#include <espalier/policy/any_pruning.hpp>
 #include <espalier/rag/refusals.hpp>
 #include <espalier/search/budget.hpp>
 
@@ -35,7 +36,8 @@ struct DecExRagOptions {
   Curtail curtail = Curtail::none;
   std::uint32_t rollout_rounds = 8;
   std::string refusals{rag::detail::refusal_phrases};
-  Budget budget{};  ///< per question
+  AnyPruning prune{};  ///< asked after the method's own
+  Budget budget{};     ///< per question
 
   void describe(OptionTable& table) {
     const Range from_one = Range::at_least(1);
@@ -61,7 +63,8 @@ struct DecExRagOptions {
         .shown_if_changed()
         .add("rollout_rounds", rollout_rounds, "rounds on a rollout's path, then it must answer", from_one)
         .add("refusals", refusals, "own answers with one of these phrases are closed: no knowledge",
-             "phrases separated by ';', empty = none");
+             "phrases separated by ';', empty = none")
+        .prune(prune);
   }
 };
 

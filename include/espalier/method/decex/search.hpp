@@ -170,9 +170,10 @@ struct DecExRagSurvivors {
 };
 
 /// Pruning as section 2.2 has it: a vote decides whether to stop, values decide whether to retrieve, and the best
-/// execution goes on.
+/// execution goes on. The user's policy is asked after each.
 inline auto pruning(const DecExRagOptions& options) {
-  return AllOf(Before(DecExRagVote{options}), DecExRagThreshold{options}, Keep(DecExRagSurvivors{options.search}));
+  return AllOf(Before(DecExRagVote{options}), DecExRagThreshold{options}, Keep(DecExRagSurvivors{options.search}),
+               options.prune);
 }
 
 /// Rollouts in the policy loop. In Full-Node search only answers have a value.

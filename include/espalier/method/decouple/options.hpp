@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/method/option_table.hpp>
+#include <espalier/policy/any_pruning.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
 
@@ -41,6 +42,7 @@ struct DecoupleRagOptions {
   Diversity diversity = Diversity::none;
   Values values = Values::judge;
   Ranking rank_plans = Ranking::value, rank_searches = Ranking::value;
+  AnyPruning prune{};  ///< asked at values
   Budget budget{};
 
   void describe(OptionTable& table) {
@@ -63,7 +65,8 @@ struct DecoupleRagOptions {
         .add("diversity", diversity, "how the valued queries are chosen", {"none", "charset"})
         .add("values", values, "where values come from in `answer`", {"judge", "server", "head", "none"})
         .add("rank_plans", rank_plans, "plans go on by their value or by chance", {"value", "random"})
-        .add("rank_searches", rank_searches, "searches go on by their value or by chance", {"value", "random"});
+        .add("rank_searches", rank_searches, "searches go on by their value or by chance", {"value", "random"})
+        .prune(prune, "Mcts");
   }
 };
 

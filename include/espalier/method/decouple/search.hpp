@@ -71,7 +71,7 @@ class DecoupleRag {
                  .range = {-1, 1},
                  .budget = options.budget},
                 detail::DecoupleRagValue(options, true), detail::DecoupleUct(options.w, options.divide_again),
-                KeepAll(), MeanBackup(), detail::EnoughCorrect(options.stop_correct)) {}
+                options.prune, MeanBackup(), detail::EnoughCorrect(options.stop_correct)) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -83,7 +83,7 @@ class DecoupleRag {
 
  private:
   detail::DecoupleRagEnvironment environment_;
-  Mcts<detail::DecoupleRagValue, detail::DecoupleUct, KeepAll, MeanBackup, detail::EnoughCorrect> engine_;
+  Mcts<detail::DecoupleRagValue, detail::DecoupleUct, AnyPruning, MeanBackup, detail::EnoughCorrect> engine_;
 };
 
 namespace detail {
@@ -103,7 +103,7 @@ class DecoupleRagBeam {
                  .max_depth = 2 * options.max_depth + 1,
                  .budget = options.budget.keeping(1),  // for the forced answer
                  .value_calls = options.values == DecoupleRagOptions::Values::judge && !source},
-                DecoupleRagValue(options, false, source), Rank(), Text()) {}
+                DecoupleRagValue(options, false, source), Rank(), Text(), options.prune) {}
 
   template <class = void>
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
@@ -132,7 +132,7 @@ class DecoupleRagBeam {
     std::string operator()(const rag::Action& action) const { return action.text; }
   };
   DecoupleRagEnvironment environment_;
-  HierarchicalBeam<DecoupleRagValue, Rank, Text> engine_;
+  HierarchicalBeam<DecoupleRagValue, Rank, Text, AnyPruning> engine_;
 };
 
 }  // namespace detail

@@ -52,7 +52,8 @@ struct ProRagOptions {
   std::uint32_t rollouts = 1, window = 1;
   bool solve = true;  ///< simulations find new steps
   std::uint32_t group = 8;
-  Budget budget{};  ///< per question
+  AnyPruning prune{};  ///< asked at values
+  Budget budget{};     ///< per question
 
   void describe(OptionTable& table) {
     const Range from_one = Range::at_least(1);
@@ -80,7 +81,8 @@ struct ProRagOptions {
         .add("rollouts", rollouts, "simulated ends per node", from_one)
         .add("window", window, "simulations under way in one tree", Range::between(1, 65535))
         .add("solve", solve, "do not select solved nodes again")
-        .add("group", group, "trajectories per question (G)", from_one);
+        .add("group", group, "trajectories per question (G)", from_one)
+        .prune(prune, "Mcts");
   }
 };
 
@@ -173,8 +175,8 @@ class ProRag {
                  .range = {0, 1},
                  .budget = options.budget},
                 detail::ProRagValue(options, loop, outcome), Puct({.c = options.c, .visits = options.visits}),
-                KeepAll(), DiscountedBackup({.gamma = options.gamma})),
-        group_({options.group, options.budget}, {{.n = 1}, outcome}) {}
+                options.prune, DiscountedBackup({.gamma = options.gamma})),
+        group_({options.group, options.budget}, {{.n = 1}, outcome}, options.prune) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -188,8 +190,8 @@ class ProRag {
  private:
   ProRagOptions::Grow grow_;
   detail::ProRagEnvironment nodes_, policy_;
-  Mcts<detail::ProRagValue, Puct, KeepAll, DiscountedBackup> search_;
-  Trajectories<Rollout<rag::AnyReward>> group_;
+  Mcts<detail::ProRagValue, Puct, AnyPruning, DiscountedBackup> search_;
+  Trajectories<Rollout<rag::AnyReward>, AnyPruning> group_;
 };
 
 }  // namespace espalier::method

@@ -34,6 +34,7 @@ struct ReasonRagOptions {
   Value value = Value::judge;
   std::uint32_t n = 1;  ///< for Value::rollouts
   double decay = 0.95;  ///< an end has the reward r * decay^steps
+  AnyPruning prune{};   ///< asked at values
   Budget budget{};      ///< per question
 
   void describe(OptionTable& table) {
@@ -50,7 +51,8 @@ struct ReasonRagOptions {
         .add("value", value, "what a state is worth: a judge's score given the gold answer, or rollouts",
              {"judge", "rollouts"})
         .add("n", n, "rollouts per state", from_one)
-        .add("decay", decay, "what each step leaves of a terminal reward during the search", Range::above(0).up_to(1));
+        .add("decay", decay, "what each step leaves of a terminal reward during the search", Range::above(0).up_to(1))
+        .prune(prune, "Mcts");
   }
 };
 
@@ -164,7 +166,8 @@ class ReasonRag {
                  .window = options.window,
                  .expand = MctsOptions::Expand::one,
                  .budget = options.budget},
-                detail::ReasonRagValue(options, loop.sampler(), std::move(reward)), Uct({.w = options.c})) {}
+                detail::ReasonRagValue(options, loop.sampler(), std::move(reward)), Uct({.w = options.c}),
+                options.prune) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -175,7 +178,7 @@ class ReasonRag {
 
  private:
   detail::ReasonRagEnvironment environment_;
-  Mcts<detail::ReasonRagValue> engine_;
+  Mcts<detail::ReasonRagValue, Uct, AnyPruning> engine_;
 };
 
 }  // namespace espalier::method

@@ -39,6 +39,8 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   if (settings.preset == "paper") lexical = {0.9, 0.4, "english-lucene"};
   if (!settings.preset.empty()) method.preset(settings.preset);
   if (settings.protocol != "tags") method.options().set("protocol", settings.protocol);
+  if (!settings.prune.empty()) method.options().set("prune", settings.prune);
+  if (!settings.given.prune.empty()) method.options().prune_by(settings.given.prune);
   const std::string constrain = settings.constrain == "always" ? "on" : settings.constrain;
   if (constrain == "on" || constrain == "draft") method.options().set("constrain", constrain);
   for (const auto& [name, value] : settings.set) {
@@ -87,6 +89,7 @@ inline std::string given_by_name(const Settings::GivenBackends& given) {
   if (given.retriever && given.retriever->by_name) add("retriever");
   if (given.encoder && given.encoder->by_name) add("encoder");
   if (given.values && given.values->by_name) add("values");
+  if (!given.prune.empty()) add("prune");
   return names;
 }
 

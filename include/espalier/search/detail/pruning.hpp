@@ -5,6 +5,7 @@
 #include <espalier/core/tree.hpp>
 #include <espalier/policy/moments.hpp>
 
+#include <exception>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,13 +15,31 @@
 
 namespace espalier::detail {
 
-/// How errors name a policy: policy.name() where it has one, else its type.
+/// How errors name a policy: by its name where it has one, else by its type.
 template <class Policy>
 std::string name_of(const Policy& policy) {
   if constexpr (requires { std::string(policy.name()); }) return std::string(policy.name());
+  else if constexpr (requires { std::string(policy.name); }) return policy.name;
   const std::string_view text = __PRETTY_FUNCTION__;
   const auto begin = text.find("Policy = ") + 9;
   return std::string(text.substr(begin, text.find_first_of(";]", begin) - begin));
+}
+
+/// True if a policy never cuts anything.
+template <class Policy>
+constexpr bool keeps_all(const Policy& policy) {
+  if constexpr (requires { policy.empty(); }) return policy.empty();
+  return std::is_same_v<Policy, KeepAll>;
+}
+
+/// A policy of erased type, which knows its moments only as it runs.
+template <class Policy>
+concept ErasedPruning = requires(const Policy& policy) { policy.refuse("", true, true); };
+
+/// Throws PolicyError if a policy of erased type has `before` or `keep` where an engine lacks it.
+template <class Policy>
+void refuse(const Policy& policy, std::string_view engine, bool without_before, bool without_keep) {
+  if constexpr (ErasedPruning<Policy>) policy.refuse(engine, without_before, without_keep);
 }
 
 /// Asks a policy at one of its moments about the children of a node that are not pruned, if there are any, and cuts
@@ -30,11 +49,17 @@ template <class Moment, class Policy, class Tree>
 bool prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std::string_view engine,
            bool valued = false) {
   if constexpr (std::is_same_v<Policy, KeepAll>) return false;
+  if (keeps_all(policy)) return false;
   std::vector<NodeId> siblings;
   for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
     if (tree[id].status != Status::pruned && (!valued || tree[id].visits > 0)) siblings.push_back(id);
   if (siblings.empty()) return false;
-  const Verdict verdict = moment(policy, std::as_const(tree), std::span<const NodeId>(siblings));
+  Verdict verdict;
+  try {
+    verdict = moment(policy, std::as_const(tree), std::span<const NodeId>(siblings));
+  } catch (const PolicyError& error) {
+    std::throw_with_nested(PolicyError(std::string(engine) + ": " + error.what()));
+  }
   for (const auto& [id, reason] : verdict.cut)
     if (id >= tree.size() || tree[id].parent != parent)
       throw PolicyError(std::string(engine) + ": the pruning policy " + name_of(policy) + " cuts node " +

@@ -5,6 +5,7 @@
 #include <espalier/policy/backup.hpp>
 #include <espalier/search/budget.hpp>
 #include <espalier/search/detail/evaluation.hpp>
+#include <espalier/search/detail/pruning.hpp>
 
 #include <utility>
 
@@ -29,7 +30,8 @@ class TreeSearch {
   template <Environment Env>
     requires Evaluator<Evaluate, Env> && PruningPolicy<Prune, TreeOf<Env>>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
-    static_assert(!PrunesWhenDone<Prune, TreeOf<Env>>, "only Layered asks a pruning policy to `keep`");
+    static_assert(ErasedPruning<Prune> || !PrunesWhenDone<Prune, TreeOf<Env>>,
+                  "only Layered asks a pruning policy to `keep`");
     return static_cast<Engine*>(this)->grow(&env, std::move(root), seed);
   }
 };
