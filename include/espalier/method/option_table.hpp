@@ -109,7 +109,7 @@ class OptionTable {
   OptionTable& prune(AnyPruning& field, std::string_view engine = "") {
     const auto set = [&field](std::string_view text) { field = pruning_of(std::string(text)); };
     const auto show = [&field] { return field.empty() ? unset : json_of(field.name); };
-    const std::string help = "which children of a node are cut, beside what the method cuts itself";
+    const std::string help = "which children of a node are cut besides (docs/policies.md)";
     entries_.push_back({"prune", "str", help, AnyPruning::texts, set, show});
     entries_.back().check = [&field, engine] { field.refuse(engine, !engine.empty(), !engine.empty()); };
     pruning_ = &field;

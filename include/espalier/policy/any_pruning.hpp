@@ -65,10 +65,8 @@ struct AnyPruning {
     std::function<Verdict(const SiblingTree&, std::span<const NodeId>)> f_;
   };
 
-  /// What `pruning_of` reads.
-  static constexpr const char* texts =
-      "top_k:K, threshold:V, threshold:V:best, threshold:V:parent, budgeted:CALLS:K, best_of_each_kind, behind before: "
-      "or keep: for these moments, several with commas";
+  /// What `pruning_of` reads, each perhaps behind "before:" or "keep:", with commas between several.
+  static constexpr const char* texts = "top_k:K, threshold:V[:best|:parent], budgeted:CALLS:K, best_of_each_kind";
 
   std::string name;               ///< what errors and records call it
   Moment before{}, at{}, keep{};  ///< ahead of values, at values, when a node is done
