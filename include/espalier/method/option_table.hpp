@@ -110,7 +110,7 @@ class OptionTable {
     const auto set = [&field](std::string_view text) { field = pruning_of(std::string(text)); };
     const auto show = [&field] { return field.empty() ? unset : json_of(field.name); };
     const std::string help = "which children of a node are cut besides (docs/policies.md)";
-    entries_.push_back({"prune", "str", help, AnyPruning::texts, set, show});
+    entries_.push_back({"prune", "str", help, "policies such as top_k:2 or threshold:0.3", set, show});
     entries_.back().check = [&field, engine] { field.refuse(engine, !engine.empty(), !engine.empty()); };
     pruning_ = &field;
     return *this;
