@@ -1,4 +1,5 @@
 #include <espalier/method/all.hpp>
+#include <espalier/method/registry.hpp>
 #include <espalier/rag/detail/repair.hpp>
 #include <espalier/sim/model.hpp>
 
@@ -22,23 +23,6 @@ namespace {
 using Found = std::vector<std::string>;
 
 }  // namespace
-
-TEST_CASE("no built-in prompt holds a text between returned marks that a model could copy as its reply") {
-  std::size_t prompts = 0;
-  for (const std::string& name : method::method_names()) {
-    CAPTURE(name);
-    const rag::PromptSet set = method::make_method(name)->prompts();
-    for (const Protocol::Purpose& purpose : set.protocol()->purposes) {
-      CAPTURE(purpose.name);
-      const std::string& text = set.texts().at(purpose.name);
-      CHECK(copyable(text, *set.protocol(), purpose) == Found());
-      for (const std::string& role : purpose.returns)  // and yet it names every mark
-        CHECK_MESSAGE(text.find(set.protocol()->tag(role)->open) != std::string::npos, role);
-      ++prompts;
-    }
-  }
-  CHECK(prompts > 60);
-}
 
 TEST_CASE("a text that could be copied is found in every form of marks") {
   const Protocol protocol{"m",
@@ -195,6 +179,51 @@ TEST_CASE("the simulated model says the same where a prompt is worded anew, and 
     different += plain.text != reply(method::decex_prompts(), true).text;
   }
   CHECK(different > 10);
+}
+
+namespace {
+
+/// The purposes that a task of a method can ask.
+std::string asked(const std::string& name, bool answering,
+                  const std::vector<std::pair<std::string, std::string>>& options = {}) {
+  const auto method = method::make_method(name);
+  for (const auto& [option, value] : options) method->options().set(option, value);
+  std::string all;
+  for (const Protocol::Purpose& purpose : method->prompts().protocol()->purposes)
+    if (method->asks(purpose.name, answering)) all += (all.empty() ? "" : " ") + purpose.name;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a method says which purposes its tasks can ask under its options") {
+  const bool answer = true, expand = false;
+  CHECK(asked("decex", answer) == "forced_answer rollout");
+  CHECK(asked("decex", answer, {{"inference", "expansion"}}) == asked("decex", expand));
+  CHECK(asked("decex", expand).find("termination") != std::string::npos);
+  CHECK(asked("decex", expand, {{"form", "policy"}}) == "forced_answer rollout");
+
+  CHECK(asked("decouple", answer) == "plan query forced_answer judge");
+  CHECK(asked("decouple", answer, {{"values", "server"}}) == "plan query forced_answer");
+  CHECK(asked("decouple", expand) == "step forced_answer judge");
+  CHECK(asked("decouple", expand, {{"terminal", "judge"}}) == "step forced_answer judge judge_answer");
+
+  CHECK(asked("airrag", answer) == "say da ra qt sa");
+  CHECK(asked("airrag", answer, {{"terminal_reward", "reward_model"}}) == "say da ra qt sa process_reward");
+  CHECK(asked("airrag", expand, {{"terminal_reward", "reward_model"}}) == "say da ra qt sa");
+  CHECK(asked("airrag", expand, {{"select", "reward_model"}}) == "say da ra qt sa process_reward");
+  CHECK(asked("airrag-lite", answer) == "ra qt sa");
+  CHECK(asked("airrag-blender", answer) == "say da ra qt sa refine");
+
+  CHECK(asked("prorag", answer) == "rollout forced_answer");
+  CHECK(asked("prorag", answer, {{"guide", "beam"}, {"force_answer", "false"}}) == "step process_reward");
+  CHECK(asked("prorag", expand) == "step rollout judge");
+  CHECK(asked("prorag", expand, {{"grow", "none"}, {"annotate", "cold_start"}}) == "cold_start");
+  CHECK(asked("prorag", expand, {{"grow", "group"}, {"annotate", "prm"}}) == "step process_reward");
+
+  CHECK(asked("reasonrag", answer) == "begin_reasoning reasoning evidence forced_answer");
+  CHECK(asked("reasonrag", expand, {{"value", "judge"}}) == "begin_reasoning reasoning evidence forced_answer judge");
+  CHECK(asked("self-rag", answer) == asked("self-rag", expand));
 }
 
 }  // namespace prompts_test

@@ -173,7 +173,7 @@ TEST_CASE("groups of trajectories become rows with advantages") {
   CHECK(content(world / "groups/rollouts.jsonl").find("\"advantage\":null") == std::string::npos);
 }
 
-TEST_CASE("questions that a run left open stay open, unknown annotations and methods without any are refused") {
+TEST_CASE("questions that a run left open stay open, and methods without annotations are refused") {
   const World world;
   auto settings = world.settings("run", {{"annotate", "none"}});
   settings.limit = 2;
@@ -183,8 +183,6 @@ TEST_CASE("questions that a run left open stay open, unknown annotations and met
   const auto result = run_job(more);
   CHECK(result.open == 1);
   CHECK(content(world / "more/answers.jsonl").find("left this question open") != std::string::npos);
-  CHECK_THROWS_WITH_AS(run_job(world.annotation(settings, {"jury"}, "jury")),
-                       "option 'with' is jury, allowed: judge, prm, cold_start, embedding", std::invalid_argument);
   auto other = settings;
   other.method = "reasonrag";
   other.set = {{"simulations", "4"}};

@@ -1,7 +1,11 @@
+#include <espalier/run/answering.hpp>
+
 #include "small_world.hpp"
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <map>
+#include <thread>
 
 namespace job_test {
 
@@ -38,26 +42,6 @@ std::uint64_t number(const std::map<std::string, std::string>& fields, const std
 }
 
 }  // namespace
-
-TEST_CASE(
-    "a run writes the same bytes for any number in flight, any number of open questions, with and without a journal") {
-  const World world;
-  run_job(world.settings("reference"));
-  const auto reference = results(world / "reference");
-  CHECK_FALSE(reference.at("sft.jsonl").empty());
-  CHECK_FALSE(reference.at("dpo.jsonl").empty());
-  const auto check = [&](const char* name, std::size_t in_flight, std::size_t open, bool journal) {
-    auto settings = world.settings(name);
-    settings.execution.in_flight = in_flight;
-    settings.execution.open_questions = open;
-    settings.journal.keep = journal;
-    run_job(settings);
-    CHECK(results(world / name) == reference);
-  };
-  check("one", 1, 1, true);
-  check("seven", 7, 3, true);
-  check("many", 1000, 1000, false);
-}
 
 TEST_CASE("a run stopped at any moment goes on, ends in the same bytes and pays for nothing twice") {
   const World world;
@@ -114,12 +98,6 @@ TEST_CASE(
   auto changed = settings;
   changed.set.emplace_back("threshold", "0.5");
   refused(changed, "options.threshold");
-  changed = settings;
-  changed.seed = 2;
-  refused(changed, "seed");
-  changed = settings;
-  changed.limit = 3;
-  refused(changed, "limit");
   std::ofstream(world / "world/corpus.jsonl", std::ios::app)
       << "{\"id\":\"new\",\"title\":\"New\",\"contents\":\"New\\ntext\"}\n";
   refused(settings, "inputs.corpus");
@@ -189,28 +167,6 @@ TEST_CASE("single purposes may ask other models") {
   settings.servers.attempts = 1;
   CHECK(run_job(settings).open == 2);
   CHECK(content(world / "two/answers.jsonl").find("127.0.0.1:9") != std::string::npos);
-  settings.model.others.front().purpose = "own_anser";
-  CHECK_THROWS_WITH_AS(run::Job{settings},
-                       "option 'model-for': decex has no purpose 'own_anser', did you mean 'own_answer'?",
-                       std::invalid_argument);
-}
-
-TEST_CASE("answering without gold gives no score and needs none") {
-  const World world;
-  std::ofstream(world / "plain.jsonl") << R"({"id":"a","question":"Who directed The Frozen Bratot?"})" << '\n';
-  for (const char* inference : {"policy", "expansion"}) {
-    auto settings = world.settings(std::string("answer-") + inference);
-    settings.task = run::Settings::Task::answer;
-    settings.questions = (world / "plain.jsonl").string();
-    settings.set.emplace_back("inference", inference);
-    CHECK(run_job(settings).open == 0);
-    const std::string row = content(world / (std::string("answer-") + inference) / "answers.jsonl");
-    CHECK(row.find("\"em\":null") != std::string::npos);
-    CHECK(row.find("\"status\":\"done\"") != std::string::npos);
-    CHECK(content(world / (std::string("answer-") + inference) / "summary.json").find("\"oracle\":false") !=
-          std::string::npos);
-    CHECK_FALSE(std::filesystem::exists(world / (std::string("answer-") + inference) / "sft.jsonl"));
-  }
 }
 
 TEST_CASE("trees grow without gold where the reward needs none, and are no oracle's") {
@@ -227,28 +183,78 @@ TEST_CASE("trees grow without gold where the reward needs none, and are no oracl
   CHECK(content(world / "plain/sft.jsonl").empty());  // no chain is known to be right
 }
 
-TEST_CASE("bad settings are refused before anything is written") {
+TEST_CASE("a model that is no address is refused") {
   const World world;
   auto settings = world.settings("bad");
-  settings.method = "decx";
-  CHECK_THROWS_AS(run::Job{settings}, std::invalid_argument);
-  settings = world.settings("bad");
-  settings.execution.in_flight = 0;
-  CHECK_THROWS_AS(run::Job{settings}, std::invalid_argument);
-  settings = world.settings("bad");
   settings.model.url = "gpt";
   CHECK_THROWS_AS(run_job(settings), std::invalid_argument);
-  settings = world.settings("bad");
-  settings.questions = (world / "nowhere.jsonl").string();
-  CHECK_THROWS_AS(run_job(settings), InputError);
-  std::ofstream(world / "file") << "x";
-  settings = world.settings("file/below");
-  CHECK_THROWS_AS(run_job(settings), InputError);
-  settings = world.settings("score");
-  settings.retriever.reranker = "http://127.0.0.1:9/score";
-  settings.retriever.reranker_name = "m";
-  CHECK_THROWS_AS(run_job(settings), std::invalid_argument);
-  CHECK_FALSE(std::filesystem::exists(world / "score/run.json"));
+}
+
+namespace {
+
+/// A small world and what is asked about it.
+class Asked : public testing::SmallWorld {
+ public:
+  Asked() : SmallWorld(6) {
+    for (const auto& example : output::read_questions((*this / "world/questions.jsonl").string()))
+      questions.push_back(example.question);
+  }
+  [[nodiscard]] run::Settings settings() const {
+    run::Settings s = SmallWorld::settings("unused");
+    s.task = run::Settings::Task::answer;
+    return s;
+  }
+  std::vector<rag::Question> questions;
+};
+
+/// The best answers by id; "" where there is none.
+using Answers = std::map<std::uint64_t, std::string>;
+
+run::detail::Answering::Done into(Answers& answers) {
+  return [&answers](std::uint64_t id, std::uint64_t, Outcome<rag::Tree> outcome) {
+    const auto best = output::best_answer(outcome.value());
+    answers[id] = best ? best->text : "";
+  };
+}
+
+}  // namespace
+
+TEST_CASE("questions that come while others are open get the answers that they get alone") {
+  const Asked world;
+  Answers alone;
+  for (std::size_t i = 0; i < world.questions.size(); ++i) {
+    run::detail::Answering answering(world.settings());
+    answering.ask(i, world.questions[i], 1);
+    answering.stop();
+    answering.run(into(alone));
+  }
+  Answers together;
+  run::detail::Answering answering(world.settings());
+  std::thread asker([&] {
+    for (std::size_t i = world.questions.size(); i-- > 0;) answering.ask(i, world.questions[i], 1);
+    answering.stop();
+  });
+  answering.run(into(together));
+  asker.join();
+  CHECK(together.size() == world.questions.size());
+  CHECK(together == alone);
+}
+
+TEST_CASE("a question that was cancelled is dropped, before its start and from within, and the others end") {
+  const Asked world;
+  run::detail::Answering answering(world.settings());
+  for (std::size_t i = 0; i < 4; ++i) answering.ask(i, world.questions[i], 1);
+  answering.cancel(1);
+  answering.stop();
+  Answers answers;
+  answering.run([&](std::uint64_t id, std::uint64_t seed, Outcome<rag::Tree> outcome) {
+    answering.cancel(3);  // is open, or has ended in this very step
+    answering.cancel(77);
+    into(answers)(id, seed, std::move(outcome));
+  });
+  CHECK(answers.contains(0));
+  CHECK_FALSE(answers.contains(1));
+  CHECK(answers.contains(2));
 }
 
 }  // namespace job_test

@@ -81,6 +81,22 @@ class Files {
   TemporaryFolder folder_;
 };
 
+/// An SGLang server, where `reply` answers the rest.
+template <class F>
+FaultServer serving(F reply) {
+  return FaultServer(
+      [reply](const Received& request, std::size_t) { return request.path == "/v1/models" ? models : reply(request); });
+}
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool governed(const Received& request) { return holds(request.body, "\"ebnf\""); }
+bool probes(const Received& request) { return holds(request.body, "Don Quixote") || holds(request.body, "Vienna"); }
+const Answer overload{.body = "overloaded", .status = 503};
+
+/// A reply that can be read under a grammar only.
+Answer under_grammar(const Received& request) {
+  return chat(governed(request) ? reply_to(request.body) : "I <b>think</b> so.");
+}
+
 run::RunResult run_job(run::Settings settings, const run::ProgressHook& hook = nullptr) {
   run::Job job(std::move(settings));
   return job(hook);
@@ -97,13 +113,11 @@ TEST_CASE(
   FaultServer flaky([&](const Received& request, std::size_t) {
     if (request.path == "/v1/models") ++asked;
     if (request.path == "/v1/models") return models;
-    if (failing && number_of(request.body) % 40 == 0) return Answer{.body = "overloaded", .status = 503};
+    if (failing && number_of(request.body) % 40 == 0) return overload;
     ++paid[request.body];
     return chat(reply_to(request.body));
   });
-  FaultServer steady([](const Received& request, std::size_t) {
-    return request.path == "/v1/models" ? models : chat(reply_to(request.body));
-  });
+  FaultServer steady = serving([](const Received& request) { return chat(reply_to(request.body)); });
 
   CHECK(run_job(files.settings(steady, "whole")).open == 0);
   auto settings = files.settings(flaky, "broken");
@@ -112,49 +126,25 @@ TEST_CASE(
   CHECK(first.open > 0);
   const std::string answers = files.content("broken/answers.jsonl");
   CHECK(std::count(answers.begin(), answers.end(), '\n') == 4);  // no question is lost
-  CHECK(answers.find("\"status\":\"open\",\"error\":\"") != std::string::npos);
-  CHECK(answers.find("503") != std::string::npos);
-  CHECK(first.summary.find("\"open\":" + std::to_string(first.open)) != std::string::npos);
+  CHECK(holds(answers, "\"status\":\"open\",\"error\":\""));
+  CHECK(holds(answers, "503"));
+  CHECK(holds(first.summary, "\"open\":" + std::to_string(first.open)));
   failing = false;
   CHECK(run_job(settings).open == 0);
   for (const char* file : {"/trees.jsonl", "/answers.jsonl", "/sft.jsonl", "/dpo.jsonl"})
     CHECK(files.content(std::string("broken") + file) == files.content(std::string("whole") + file));
   for (const auto& [body, times] : paid) CHECK(times == 1);
   CHECK(asked == 1);  // the second run knows from servers.json
-  CHECK(files.content("broken/servers.json").find("\"sglang\"}") != std::string::npos);
-}
-
-TEST_CASE("a gold answer never reaches a model, neither where it steers the search nor where nobody may know it") {
-  const Files files;
-  FaultServer server([&](const Received& request, std::size_t) { return chat(reply_to(request.body)); });
-  auto settings = files.settings(server, "expand");
-  CHECK(run_job(settings).open == 0);
-  CHECK(files.content("expand/trees.jsonl").find("secret town") != std::string::npos);  // the record knows it
-  settings.task = run::Settings::Task::answer;
-  for (const char* inference : {"policy", "expansion"}) {
-    settings.output.folder = settings.output.folder.substr(0, settings.output.folder.rfind('/')) + "/" + inference;
-    settings.set.emplace_back("inference", inference);
-    CHECK(run_job(settings).open == 0);
-    for (const char* file : {"/trees.jsonl", "/answers.jsonl"})
-      CHECK(files.content(inference + std::string(file)).find("secret") == std::string::npos);
-  }
-  const auto received = server.received();
-  CHECK(received.size() > 50);
-  for (const Received& request : received) CHECK(request.body.find("secret") == std::string::npos);
+  CHECK(holds(files.content("broken/servers.json"), "\"sglang\"}"));
 }
 
 TEST_CASE("probes decide once which purposes are constrained, and the run keeps to it") {
   const Files files;
-  std::atomic<int> free = 0, governed = 0, overloaded = 0;
-  FaultServer server([&](const Received& request, std::size_t) {
-    if (request.path == "/v1/models") return models;
-    const bool grammar = request.body.find("\"ebnf\"") != std::string::npos;
-    const bool probe =
-        request.body.find("Don Quixote") != std::string::npos || request.body.find("Vienna") != std::string::npos;
-    ++(grammar ? governed : free);
-    if (grammar && !probe && overloaded > 0) return Answer{.body = "overloaded", .status = 503};
-    const bool query = request.body.find("one query for a search engine") != std::string::npos;
-    return chat(grammar || query ? reply_to(request.body) : "I <b>think</b> so.");
+  std::atomic<int> free = 0, bound = 0, overloaded = 0;
+  FaultServer server = serving([&](const Received& request) {
+    ++(governed(request) ? bound : free);
+    if (governed(request) && !probes(request) && overloaded > 0) return overload;
+    return holds(request.body, "one query for a search engine") ? chat(reply_to(request.body)) : under_grammar(request);
   });
   auto settings = files.settings(server, "auto");
   settings.servers.attempts = 1;
@@ -164,15 +154,14 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
   CHECK(free == 6 * 2 + 8);
   const std::string record = files.content("auto/run.json");
   for (const char* purpose : {"termination", "rollout", "own_answer"})
-    CHECK(record.find("sampling." + std::string(purpose) + ".constrain\":\"on\"") != std::string::npos);
-  CHECK(record.find("\"sampling.sub_query.constrain\":\"off\"") != std::string::npos);
+    CHECK(holds(record, "sampling." + std::string(purpose) + ".constrain\":\"on\""));
+  CHECK(holds(record, "\"sampling.sub_query.constrain\":\"off\""));
   overloaded = 0;
   const run::RunResult second = run_job(settings);
   CHECK(second.open == 0);
-  CHECK(second.summary.find(
-            R"("probes":{"forced_answer":{"calls":3,"prompt_tokens":27,"completion_tokens":12,"readable":1})") !=
-        std::string::npos);
-  CHECK(files.content("auto/trees.jsonl").find("\"sampling.rollout.constrain\":\"on\"") != std::string::npos);
+  CHECK(holds(second.summary,
+              R"("probes":{"forced_answer":{"calls":3,"prompt_tokens":27,"completion_tokens":12,"readable":1})"));
+  CHECK(holds(files.content("auto/trees.jsonl"), "\"sampling.rollout.constrain\":\"on\""));
   auto shard = files.settings(server, "shard");
   shard.shard = "1/2";
   CHECK_THROWS_WITH(run_job(shard), doctest::Contains("option 'constrain' is auto, allowed: off, always or draft"));
@@ -180,19 +169,19 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
   settings.output.overwrite = true;  // the probes are answered by the journal
   CHECK(run_job(settings).open == 0);
   CHECK(free == asked);
-  CHECK(files.content("auto/run.json").find("\"sampling.rollout.constrain\":\"on\"") != std::string::npos);
+  CHECK(holds(files.content("auto/run.json"), "\"sampling.rollout.constrain\":\"on\""));
 
   settings = files.settings(server, "off");
   settings.constrain = "off";
-  const int before = governed;
+  const int before = bound;
   CHECK(run_job(settings).summary.find("probes") == std::string::npos);
-  CHECK(governed == before);
+  CHECK(bound == before);
   settings = files.settings(server, "always");
   settings.constrain = "always";
   const run::RunResult always = run_job(settings);
   CHECK(always.open == 0);
-  CHECK(always.summary.find("probes") == std::string::npos);
-  CHECK(files.content("always/trees.jsonl").find("\"malformed\"") == std::string::npos);
+  CHECK_FALSE(holds(always.summary, "probes"));
+  CHECK_FALSE(holds(files.content("always/trees.jsonl"), "\"malformed\""));
   settings = files.settings(server, "none");
   settings.servers.kind = "other";  // takes no grammar
   CHECK(run_job(settings).summary.find("probes") == std::string::npos);
@@ -203,11 +192,9 @@ TEST_CASE("probes decide once which purposes are constrained, and the run keeps 
 TEST_CASE("only purposes that the task can ask are probed, and the progress says how many probes were answered") {
   const Files files;
   std::atomic<int> free = 0;
-  FaultServer server([&](const Received& request, std::size_t) {
-    if (request.path == "/v1/models") return models;
-    const bool grammar = request.body.find("\"ebnf\"") != std::string::npos;
-    free += grammar ? 0 : 1;
-    return chat(grammar ? reply_to(request.body) : "I <b>think</b> so.");
+  FaultServer server = serving([&](const Received& request) {
+    free += governed(request) ? 0 : 1;
+    return under_grammar(request);
   });
   auto settings = files.settings(server, "answer");
   settings.task = run::Settings::Task::answer;
@@ -227,76 +214,66 @@ TEST_CASE("only purposes that the task can ask are probed, and the progress says
   CHECK(questions);
   const std::string record = files.content("answer/run.json");
   for (const char* purpose : {"rollout", "forced_answer"})
-    CHECK(record.find("sampling." + std::string(purpose) + ".constrain\":\"on\"") != std::string::npos);
-  CHECK(record.find("sampling.termination.constrain\":null") != std::string::npos);
+    CHECK(holds(record, "sampling." + std::string(purpose) + ".constrain\":\"on\""));
+  CHECK(holds(record, "sampling.termination.constrain\":null"));
 }
 
 TEST_CASE("a purpose whose probes fail is decided by the next start, and by none once questions got replies") {
   const Files files;
   std::atomic<bool> probes_fail = true, all_fail = true;
-  FaultServer server([&](const Received& request, std::size_t) {
-    if (request.path == "/v1/models") return models;
-    const bool probe =
-        request.body.find("Don Quixote") != std::string::npos || request.body.find("Vienna") != std::string::npos;
-    if (all_fail || (probe && probes_fail)) return Answer{.body = "overloaded", .status = 503};
-    return chat(request.body.find("\"ebnf\"") != std::string::npos ? reply_to(request.body) : "I <b>think</b> so.");
+  FaultServer server = serving([&](const Received& request) {
+    return all_fail || (probes(request) && probes_fail) ? overload : under_grammar(request);
   });
   const std::string decision = "sampling.rollout.constrain\":\"";
   auto settings = files.settings(server, "later");
   settings.servers.attempts = 1;
   CHECK(run_job(settings).open == 4);
-  CHECK(files.content("later/run.json").find(decision) == std::string::npos);
+  CHECK_FALSE(holds(files.content("later/run.json"), decision));
   all_fail = probes_fail = false;
   CHECK(run_job(settings).open == 0);
-  CHECK(files.content("later/run.json").find(decision + "on") != std::string::npos);
+  CHECK(holds(files.content("later/run.json"), decision + "on"));
 
   probes_fail = true;
   settings = files.settings(server, "never");
   settings.servers.attempts = 1;
   CHECK(run_job(settings).open == 0);  // all unreadable
-  CHECK(files.content("never/run.json").find(decision + "off") != std::string::npos);
+  CHECK(holds(files.content("never/run.json"), decision + "off"));
   probes_fail = false;
   std::filesystem::remove(settings.output.folder + "/summary.json");
   CHECK(run_job(settings).open == 0);
-  CHECK(files.content("never/run.json").find(decision + "off") != std::string::npos);
+  CHECK(holds(files.content("never/run.json"), decision + "off"));
 }
 
 TEST_CASE("a purpose whose grammar the server refuses is free, and the run says so") {
   const Files files;
-  FaultServer server([&](const Received& request, std::size_t) {
-    if (request.path == "/v1/models") return models;
-    if (request.body.find("\"ebnf\"") != std::string::npos)
-      return Answer{.body = R"({"error":{"message":"no grammar backend"}})", .status = 400};
-    return chat("I <b>think</b> so.");
+  FaultServer server = serving([](const Received& request) {
+    const Answer refusal{.body = R"({"error":{"message":"no grammar backend"}})", .status = 400};
+    return governed(request) ? refusal : under_grammar(request);
   });
   const run::RunResult result = run_job(files.settings(server, "refused"));
   CHECK(result.open == 0);
   const std::string record = files.content("refused/run.json");
-  CHECK(record.find("sampling.rollout.constrain\":\"off\"") != std::string::npos);
-  CHECK(result.summary.find("the grammar of 'rollout' was refused, so its replies are free: ") != std::string::npos);
-  CHECK(result.summary.find("no grammar backend") != std::string::npos);
+  CHECK(holds(record, "sampling.rollout.constrain\":\"off\""));
+  CHECK(holds(result.summary, "the grammar of 'rollout' was refused, so its replies are free: "));
+  CHECK(holds(result.summary, "no grammar backend"));
 }
 
 TEST_CASE("a draft that cannot be read is followed by a reply under the grammar") {
   const Files files;
-  FaultServer server([&](const Received& request, std::size_t) {
-    if (request.path == "/v1/models") return models;
-    const bool grammar = request.body.find("\"ebnf\"") != std::string::npos;
-    CHECK(grammar == (request.body.find("\"assistant\"") != std::string::npos));
-    return chat(grammar ? reply_to(request.body) : "I <b>think</b> so.");
+  FaultServer server = serving([](const Received& request) {
+    CHECK(governed(request) == holds(request.body, "\"assistant\""));
+    return under_grammar(request);
   });
   auto settings = files.settings(server, "draft");
   settings.constrain = "draft";
   const run::RunResult result = run_job(settings);
   CHECK(result.open == 0);
-  CHECK(files.content("draft/trees.jsonl").find("\"malformed\"") == std::string::npos);
+  CHECK_FALSE(holds(files.content("draft/trees.jsonl"), "\"malformed\""));
 }
 
 TEST_CASE("a server that ignores a grammar is named at once and in the notes") {
   const Files files;
-  FaultServer server([&](const Received& request, std::size_t) {
-    return request.path == "/v1/models" ? models : chat("I <b>think</b> so.");
-  });
+  FaultServer server = serving([](const Received&) { return chat("I <b>think</b> so."); });
   auto settings = files.settings(server, "ignored");
   settings.constrain = "always";
   settings.limit = 1;
@@ -305,10 +282,10 @@ TEST_CASE("a server that ignores a grammar is named at once and in the notes") {
   const run::RunResult result = job([&](const run::Progress& progress) {
     if (trouble.empty()) trouble = progress.trouble;
   });
-  CHECK(trouble.find("seems to ignore grammars") != std::string::npos);
+  CHECK(holds(trouble, "seems to ignore grammars"));
   CHECK(trouble.starts_with(server.url("/v1")));
-  CHECK(result.summary.find("\"grammar_broken\":") != std::string::npos);
-  CHECK(result.summary.find("seems to ignore grammars") != std::string::npos);
+  CHECK(holds(result.summary, "\"grammar_broken\":"));
+  CHECK(holds(result.summary, "seems to ignore grammars"));
 }
 
 TEST_CASE("the file of the servers' key is for encoders and value servers too") {

@@ -1,5 +1,6 @@
 #include <espalier/method/registry.hpp>
 #include <espalier/run/detail/configure.hpp>
+#include <espalier/run/settings.hpp>
 #include <espalier/run/settings_table.hpp>
 
 #include "../backend/temporary_folder.hpp"
@@ -7,10 +8,12 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace settings_table_test {
 
 using namespace espalier;
+using run::detail::Shard;
 
 namespace {
 
@@ -50,14 +53,6 @@ TEST_CASE("the table writes into the settings and shows their values as JSON") {
   CHECK(run::detail::setting_json(table.at("rerank_depth")) == "7");
 }
 
-TEST_CASE("a value that is not among the allowed ones is refused by name") {
-  run::Settings settings;
-  CHECK_NOTHROW(run::detail::check_choices(settings));
-  settings.model.api = "soap";
-  CHECK_THROWS_WITH_AS(run::detail::check_choices(settings), "option 'api' is soap, allowed: chat, completions",
-                       std::invalid_argument);
-}
-
 TEST_CASE("the table names all that run.json records of the settings, and nothing else") {
   const test::TemporaryFolder folder;
   run::Settings settings;
@@ -74,6 +69,47 @@ TEST_CASE("the table names all that run.json records of the settings, and nothin
   for (const auto& [name, setting] : rows(settings))
     if (!setting.record.empty() && setting.record != "inputs.index") named.emplace(setting.record);  // there is none
   CHECK(recorded == named);
+}
+
+namespace {
+
+std::string part(std::uint64_t i, std::uint64_t n) { return std::to_string(i) + "/" + std::to_string(n); }
+
+}  // namespace
+
+TEST_CASE("every id stands in exactly one shard, and the shards are of like size") {
+  for (const std::uint64_t n : {1, 2, 3, 7, 4096}) {
+    std::vector<std::size_t> sizes(n);
+    for (int question = 0; question < 1000; ++question) {
+      const std::string id = "question " + std::to_string(question) + " \xC3\xA9";
+      std::size_t holders = 0;
+      for (std::uint64_t i = 1; i <= n; ++i) {
+        const bool takes = Shard(part(i, n)).takes(id);
+        holders += takes;
+        sizes[i - 1] += takes;
+      }
+      CHECK(holders == 1);
+    }
+    if (n <= 7)
+      for (const std::size_t size : sizes) CHECK(size > 1000 / n - 60);  // five standard deviations and more
+  }
+}
+
+TEST_CASE("the shard of an id is the same on every machine and in every version") {
+  CHECK(Shard("").takes("a"));
+  CHECK(Shard("1/1").takes(""));
+  std::string held;  // by which of seven shards, for each id
+  for (const char* id : {"a", "b", "2hop__13548_13529", "\xE2\x82\xAC"})
+    for (std::uint64_t i = 1; i <= 7; ++i)
+      if (Shard(part(i, 7)).takes(id)) held += std::to_string(i) + " ";
+  CHECK(held == "5 1 4 1 ");
+}
+
+TEST_CASE("a text that names no shard is refused") {
+  for (const char* text : {"0/3", "4/3", "3", "3/", "/3", "a/3", "1/b", "1/3 ", "-1/3", "1/0", "1//3", "1.0/3"})
+    CHECK_THROWS_WITH_AS(Shard{text},
+                         (std::string("option 'shard' is ") + text + ", allowed: I/N, from 1/N to N/N").c_str(),
+                         std::invalid_argument);
 }
 
 }  // namespace settings_table_test
