@@ -4,7 +4,6 @@
 
 #include "errors.hpp"
 #include "names.hpp"
-#include "pruning.hpp"
 #include "search.hpp"
 #include <pybind11/stl.h>
 

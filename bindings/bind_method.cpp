@@ -3,7 +3,6 @@
 #include <espalier/method/registry.hpp>
 
 #include "parts.hpp"
-#include "pruning.hpp"
 #include "search.hpp"
 #include "tree.hpp"
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 #include "names.hpp"
 #include "problem_environment.hpp"
 #include "problem_policies.hpp"
-#include "pruning.hpp"
+#include "search.hpp"
 
 #include <memory>
 #include <optional>

@@ -2,12 +2,11 @@
 
 #include "errors.hpp"
 #include "problem.hpp"
-#include "pruning.hpp"
+#include "search.hpp"
 #include <pybind11/stl.h>
 
 #include <any>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,7 +14,6 @@
 #include <utility>
 #include <vector>
 
-/// Pruning policies: ready-made ones, and those written in Python, which espalier.bridge.pruning asks.
 namespace espalier::python {
 
 namespace {
@@ -30,7 +28,7 @@ py::tuple row_of(const SiblingTree& tree, NodeId id) {
   return row(node.kind, std::any_cast<ProblemAction>(tree.action(id)).object);
 }
 
-/// One moment of a policy written in Python.
+/// One moment of a policy written in Python, asked by espalier.bridge.pruning.
 struct PythonMoment {
   std::shared_ptr<py::object> ask;
   Verdict operator()(const SiblingTree& tree, std::span<const NodeId> ids) const {
@@ -78,7 +76,7 @@ AnyPruning make_pruning(const py::object& policy) {
                                 .cast<std::pair<std::string, std::array<py::object, 3>>>();
   AnyPruning made{name};
   AnyPruning::Moment* const moments[] = {&made.before, &made.at, &made.keep};
-  for (std::size_t i = 0; i < asks.size(); ++i)
+  for (unsigned i = 0; i < asks.size(); ++i)
     if (!asks[i].is_none()) *moments[i] = PythonMoment{shared(asks[i])};
   return made;
 }

@@ -1,7 +1,7 @@
 #include <espalier/run/backends.hpp>
 
 #include "parts.hpp"
-#include "pruning.hpp"
+#include "search.hpp"
 #include "settings.hpp"
 
 #include <memory>

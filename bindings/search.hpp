@@ -2,6 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/llm/scheduler.hpp>
+#include <espalier/policy/any_pruning.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/budget.hpp>
@@ -24,6 +25,8 @@ struct RewardRequest {
 /// One of our rewards, or a Python function of a list of states, called once per batch over all trees of the scheduler.
 /// Throws py::type_error for anything else.
 rag::AnyReward make_reward(const py::object& reward, Scheduler& scheduler);
+/// What `prune=` takes in Python, None included. Throws py::type_error for anything else.
+AnyPruning make_pruning(const py::object& policy);
 
 /// An engine that is ready to grow trees. It must outlive their tasks.
 class Engine {
