@@ -1,10 +1,19 @@
 #include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/options.hpp>
+#include <espalier/backend/openai.hpp>
+#include <espalier/llm/scheduler.hpp>
 
+#include "http_testing.hpp"
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace http_fleet_test {
@@ -14,6 +23,8 @@ using namespace espalier::detail;
 using namespace espalier::backend;
 using namespace espalier::backend::detail;
 using Time = HttpFleet::Time;
+using namespace espalier::test::names;
+using Kind = BackendError::Kind;
 
 namespace {
 
@@ -250,6 +261,333 @@ TEST_CASE(
 TEST_CASE("bad fleets are named") {
   CHECK_THROWS_WITH_AS(fleet_of({{"http://a"}, {"http://a", 2}}), doctest::Contains("'endpoint' is http://a"),
                        std::invalid_argument);
+}
+
+namespace {
+
+/// The prompt's own text as a completion.
+Answer echo(const Received& request) {
+  const auto at = request.body.find("question ");
+  const std::string text = request.body.substr(at, request.body.find('"', at) - at);
+  return Answer{.body = R"({"choices":[{"index":0,"message":{"content":")" + text +
+                        R"("},"finish_reason":"stop"}],"usage":null})"};
+}
+FaultServer::Script echoes() {
+  return [](const Received& request, std::size_t) { return echo(request); };
+}
+/// A model at these servers; the first is its own.
+OpenAiOptions at(const std::vector<const FaultServer*>& servers, std::vector<double> weights = {},
+                 HttpOptions http = {}) {
+  auto options = test::served_at<OpenAiOptions>(servers[0]->url("/v1"), {.http = std::move(http)});
+  for (std::size_t i = 1; i < servers.size(); ++i)
+    options.endpoints.push_back(servers[i]->url("/v1") + (weights.empty() ? "" : "*" + std::to_string(weights[i - 1])));
+  return options;
+}
+Prompt about(std::uint64_t question, std::uint32_t number) {
+  PromptBody body;
+  body.messages = {{"user", "question " + std::to_string(question) + "." + std::to_string(number)}};
+  body.affinity = mix64(question);
+  return Prompt(std::make_shared<const PromptBody>(std::move(body)), 1, 0);
+}
+/// `each` prompts of each question, questions taking turns.
+std::vector<Prompt> prompts(std::uint64_t questions, std::uint32_t each) {
+  std::vector<Prompt> all;
+  for (std::uint32_t i = 0; i < each; ++i)
+    for (std::uint64_t q = 1; q <= questions; ++q) all.push_back(about(q, i));
+  return all;
+}
+/// All answers; each has to be its prompt's.
+std::string answers(OpenAi& model, const std::vector<Prompt>& asked) {
+  std::string all;
+  const auto outcomes = test::ask(model, asked);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    CHECK(outcomes[i].value().text == asked[i].text());
+    all += outcomes[i].value().text + "\n";
+  }
+  return all;
+}
+/// The questions that a server was asked about.
+std::set<std::string> questions_at(const FaultServer& server) {
+  std::set<std::string> found;
+  for (const auto& request : server.received())
+    if (const auto at = request.body.find("question "); at != std::string::npos)
+      found.insert(request.body.substr(at, request.body.find('.', at) - at));
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a question's prompts all go to the server that the rendezvous says") {
+  FaultServer a(echoes()), b(echoes());
+  OpenAi model(at({&a, &b}, {2}, {.max_in_flight = 1}));  // there is always room
+  answers(model, prompts(20, 5));
+  for (std::uint64_t q = 1; q <= 20; ++q) {
+    const auto& replicas = model.fleet()->replicas();
+    const bool first = HttpFleet::rendezvous(replicas[0], mix64(q)) > HttpFleet::rendezvous(replicas[1], mix64(q));
+    CHECK(questions_at(a).contains("question " + std::to_string(q)) == first);
+    CHECK(questions_at(b).contains("question " + std::to_string(q)) != first);
+  }
+  CHECK(model.fleet()->figures(0).requests == a.received().size());
+  CHECK(model.fleet()->figures(1).requests == b.received().size());
+}
+
+TEST_CASE("answers are the same bytes whatever the servers, their weights and their faults") {
+  const auto asked = prompts(12, 8);
+  FaultServer alone(echoes());
+  OpenAi one(at({&alone}));
+  const std::string calm = answers(one, asked);
+  const auto faulty = [](const Received& request, std::size_t number) -> Answer {
+    switch (mix64(number) % 8) {
+      case 0:
+        return {.status = 500};
+      case 1:
+        return {.status = 429, .headers = "retry-after-ms: 2\r\n"};
+      case 2:
+        return {.fault = Fault::close};
+      case 3:
+        return {.body = "{", .status = 200};
+      case 4: {
+        Answer half = echo(request);
+        half.fault = Fault::reset;
+        return half;
+      }
+      default:
+        return echo(request);
+    }
+  };
+  FaultServer a(faulty), b(echoes()), c(faulty);
+  OpenAi three(at({&a, &b, &c}, {3, 0.5}));
+  CHECK(answers(three, asked) == calm);
+  for (const std::size_t in_flight : {1, 32}) {
+    OpenAi faulty_one(at({&a}, {}, {.max_in_flight = in_flight}));
+    CHECK(answers(faulty_one, asked) == calm);
+  }
+  CHECK(one.fingerprint() == three.fingerprint());
+}
+
+TEST_CASE("requests of a server that is down go to the others, at once and uncounted") {
+  FaultServer good(echoes());
+  OpenAiOptions options = at({&good});
+  options.endpoints.push_back(FaultServer::refusing_url() + "/v1");
+  options.http.max_attempts = 1;
+  options.http.backoff_s = options.http.backoff_limit_s =
+      20;  // no second try in this test's time, and no wait before a move
+  OpenAi model(options);
+  answers(model, prompts(20, 3));
+  CHECK(good.received().size() == 60);
+  CHECK(model.fleet()->figures(1).rests == 1);
+  CHECK(model.fleet()->figures(1).failures > 0);
+  CHECK(model.accounts().requests == 60 + model.fleet()->figures(1).requests);
+}
+
+TEST_CASE("a resting server is tried again by one request, which moves on if that fails, and comes back") {
+  std::atomic<bool> ill = true;
+  FaultServer a(echoes()),
+      b([&](const Received& request, std::size_t) { return ill ? Answer{.status = 502} : echo(request); });
+  OpenAi model(at({&a, &b}));
+  std::uint32_t number = 0;
+  const auto ask_until = [&](auto done) {
+    for (; !done() && number < 3000; ++number)
+      for (std::uint64_t q = 1; q <= 8; ++q) answers(model, {about(q, number)});
+    CHECK(done());
+  };
+  ask_until([&] { return model.fleet()->resting(1); });
+  const auto asked_before = model.fleet()->figures(1).requests;
+  ask_until([&] { return model.fleet()->figures(1).requests >= asked_before + 2; });
+  CHECK(model.fleet()->resting(1));
+  ill = false;
+  ask_until([&] { return !model.fleet()->resting(1); });
+  const auto before = model.fleet()->figures(1).requests;
+  ask_until([&] { return model.fleet()->figures(1).requests > before; });
+  CHECK(model.fleet()->figures(1).rests == 1);
+}
+
+TEST_CASE("where all servers are down, requests fail as they do with one") {
+  const std::string one = FaultServer::refusing_url() + "/v1", other = FaultServer::refusing_url() + "/v1";
+  OpenAi model(test::served_at<OpenAiOptions>(one, {.endpoints = {other}, .http = {.max_attempts = 3}}));
+  for (const auto& outcome : test::ask(model, prompts(5, 1))) {
+    const auto failure = test::failure_of(outcome);
+    CHECK(failure.kind == Kind::transport);
+    CHECK(test::holds(failure.message, "given up after attempt 3"));
+  }
+}
+
+TEST_CASE("a permanent failure is one, whatever other servers there are") {
+  FaultServer a(Answer{.status = 400}), b(Answer{.status = 400});
+  OpenAi model(at({&a, &b}));
+  CHECK(test::failure_of(test::ask(model, {about(1, 0)})[0]).kind == Kind::permanent);
+  CHECK(a.received().size() + b.received().size() == 1);
+}
+
+TEST_CASE("an overloaded server gets fewer requests at once") {
+  FaultServer server(
+      [](const Received& request, std::size_t number) { return number < 64 ? Answer{.status = 429} : echo(request); });
+  OpenAi model(at({&server}, {}, {.max_in_flight = 32}));
+  CHECK(model.fleet()->window(0).width() == 32);
+  std::vector<Prompt> asked = prompts(32, 1);
+  for (std::size_t i = 0; i < asked.size(); ++i) model.submit(i, asked[i]);
+  std::size_t done = 0, narrowest = 32;
+  while (done < asked.size()) {
+    done += model.poll(std::chrono::seconds(1)).size();
+    narrowest = std::min(narrowest, model.fleet()->window(0).width());
+  }
+  CHECK(narrowest <= 16);
+  CHECK(narrowest >= 1);
+  CHECK(server.received().size() == 64 + 32);
+}
+
+TEST_CASE("requests wait in line while windows are narrow, and all arrive") {
+  FaultServer server([](const Received& request, std::size_t number) -> Answer {
+    return number < 12 ? Answer{.status = 503} : echo(request);
+  });
+  OpenAi model(at({&server}, {}, {.max_in_flight = 4}));
+  answers(model, prompts(40, 1));
+  CHECK(model.fleet()->window(0).under_way() == 0);
+  CHECK(model.fleet()->figures(0).failures == 12);
+}
+
+TEST_CASE("a client with several servers may be destroyed in every state") {
+  FaultServer a([](const Received&, std::size_t number) {
+    return number % 2 ? Answer{.status = 503} : Answer{.fault = Fault::stall};
+  }),
+      b(echoes());
+  OpenAiOptions options = at({&a, &b});
+  options.endpoints.push_back(FaultServer::refusing_url());
+  options.http.max_in_flight = 8;
+  OpenAi model(options);
+  const auto asked = prompts(60, 1);
+  for (std::size_t i = 0; i < asked.size(); ++i) model.submit(i, asked[i]);
+  while (a.received().size() < 4) (void)model.poll(std::chrono::milliseconds(5));
+}
+
+TEST_CASE("equal greedy prompts of several questions are asked once, sampled ones only under one seed") {
+  FaultServer a(echoes()), b(echoes());
+  const auto asked = [&](double temperature, std::uint64_t seed_of_second) {
+    Scheduler scheduler;
+    const ModelPort model =
+        scheduler.model(std::unique_ptr<Service<Prompt, Completion>>(std::make_unique<OpenAi>(at({&a, &b}))));
+    std::vector<Task<Completion>> tasks;
+    for (const std::uint64_t question : {1, 2}) {
+      PromptBody body;
+      body.messages = {{"user", "question 1.0"}};
+      body.sampling.temperature = temperature;
+      body.affinity = question;
+      tasks.push_back(
+          model.ask(Prompt(std::make_shared<const PromptBody>(body), question == 1 ? 1 : seed_of_second, 0)));
+    }
+    for (const auto& completion : scheduler.run(std::move(tasks))) CHECK(completion.text == "question 1.0");
+    CHECK(model.accounts().logical == 2);
+    return model.accounts().shared;
+  };
+  CHECK(asked(0, 2) == 1);
+  CHECK(asked(0.7, 1) == 1);
+  CHECK(a.received().size() + b.received().size() == 2);
+  CHECK(asked(0.7, 2) == 0);
+  CHECK(a.received().size() + b.received().size() == 4);
+}
+
+namespace {
+
+constexpr std::chrono::seconds s{1};
+
+/// A watch, and what it has said.
+struct Watched {
+  explicit Watched(double deadline_s)
+      : watch(std::make_shared<HttpWatch>(deadline_s, [this](const std::string& what) { said.push_back(what); })) {}
+  std::vector<std::string> said;
+  std::shared_ptr<HttpWatch> watch;
+};
+std::string reply(const std::string& text) {
+  return R"({"choices":[{"message":{"content":")" + text + R"("},"finish_reason":"stop"}]})";
+}
+
+}  // namespace
+
+TEST_CASE("a server that does not reply is spoken of once, with its last failure, until it replies") {
+  Watched w(600);
+  w.watch->sent("a", start);
+  w.watch->failed("a", "POST a: refused", start + 1 * s);
+  w.watch->sent("a", start + 2 * s);
+  w.watch->look(start + 29 * s);
+  CHECK(w.said.empty());
+  CHECK(w.watch->trouble() == "");
+  w.watch->failed("a", "POST a: HTTP 503", start + 29 * s);
+  w.watch->look(start + 30 * s);
+  w.watch->look(start + 300 * s);
+  CHECK(w.said == std::vector<std::string>{"no reply for 30 s: POST a: HTTP 503"});
+  CHECK(w.watch->trouble() == w.said[0]);
+  w.watch->replied("a");
+  CHECK(w.watch->trouble() == "");
+}
+
+TEST_CASE("the first reply is waited for from the first message on, later ones from the first failure on") {
+  Watched w(600);
+  w.watch->sent("silent", start);
+  w.watch->sent("slow", start);
+  w.watch->replied("slow");
+  w.watch->sent("slow", start);
+  w.watch->look(start + 40 * s);
+  CHECK(w.said == std::vector<std::string>{"no reply for 30 s: silent"});
+  w.watch->failed("slow", "POST slow: reset", start + 50 * s);
+  w.watch->look(start + 79 * s);
+  CHECK(w.said.size() == 1);
+  w.watch->look(start + 80 * s);
+  REQUIRE(w.said.size() == 2);
+  CHECK(w.said[1] == "no reply for 30 s: POST slow: reset");
+  w.watch->replied("slow");
+  w.watch->failed("slow", "POST slow: reset", start + 81 * s);
+  w.watch->look(start + 110 * s);
+  CHECK(w.watch->trouble() == "no reply for 30 s: silent");
+}
+
+TEST_CASE("remarks are said at once, one a server") {
+  Watched w(600);
+  w.watch->remark("a", "counts oddly");
+  w.watch->remark("a", "counts very oddly");
+  w.watch->remark("b", "counts oddly");
+  CHECK(w.said == std::vector<std::string>{"a: counts oddly", "b: counts oddly"});
+  CHECK(w.watch->remarks().size() == 2);
+}
+
+TEST_CASE("a client says that nobody listens while it retries, and takes it back when the server has come") {
+  Watched w(4);
+  int status = 503;
+  FaultServer server([&](const Received&, std::size_t) {
+    return status == 503 ? Answer{.body = R"({"error":"Loading model"})", .status = 503}
+                         : Answer{.body = reply("good")};
+  });
+  OpenAi model(test::served_at<OpenAiOptions>(
+      server.url("/v1"),
+      {.server = std::nullopt, .http = {.watch = w.watch}}));  // the question what it is fails as well
+  model.submit(1, Prompt("q"));
+  const auto begin = std::chrono::steady_clock::now();
+  while (w.said.empty()) CHECK(model.poll(std::chrono::milliseconds(10)).empty());
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(200));
+  CHECK(w.said ==
+        std::vector<std::string>{"no reply for 0.2 s: GET " + server.url("/v1/models") + ": HTTP 503: Loading model"});
+  status = 200;
+  while (model.poll(std::chrono::milliseconds(10)).empty()) {
+  }
+  CHECK(w.watch->trouble() == "");
+  CHECK(w.said.size() == 1);
+}
+
+TEST_CASE("a dead server is named, and one that refuses has replied") {
+  Watched dead(2), refuses(2);
+  auto options = test::served_at<OpenAiOptions>(FaultServer::refusing_url() + "/v1");
+  options.http.watch = dead.watch;
+  options.http.deadline_s = 3;
+  OpenAi nobody(options);
+  CHECK(!test::ask(nobody, {Prompt("q")})[0].ok());
+  REQUIRE(dead.said.size() == 1);
+  CHECK(dead.said[0].find("no reply for 0.1 s: POST " + options.url + "/chat/completions: ") == 0);
+  FaultServer server(
+      [](const Received&, std::size_t number) { return Answer{.body = "no", .status = number < 3 ? 401 : 500}; });
+  options.url = server.url("/v1");
+  options.http.watch = refuses.watch;
+  OpenAi strict(options);
+  for (int i = 0; i < 3; ++i) CHECK(!test::ask(strict, {Prompt("q")})[0].ok());
+  CHECK(refuses.watch->trouble() == "");
 }
 
 }  // namespace http_fleet_test

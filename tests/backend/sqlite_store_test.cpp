@@ -110,50 +110,38 @@ void check_store(Store& store) {
 class FullDisk {
  public:
   explicit FullDisk(int writes) {
-    left() = writes;
-    shim() = *sqlite3_vfs_find(nullptr);
-    shim().zName = "full-disk";
-    shim().xOpen = [](sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out) {
+    left_ = writes;
+    shim_ = *sqlite3_vfs_find(nullptr);
+    shim_.zName = "full-disk";
+    shim_.xOpen = [](sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out) {
       const int code = real()->xOpen(real(), name, file, flags, out);
       if (code == SQLITE_OK && file->pMethods) {
-        sqlite3_io_methods& methods = copies()[file->pMethods];
+        sqlite3_io_methods& methods = copies_[file->pMethods];
         methods = *file->pMethods;
-        write() = methods.xWrite;
+        write_ = methods.xWrite;
         methods.xWrite = [](sqlite3_file* f, const void* data, int size, sqlite3_int64 at) {
-          return left()-- > 0 ? write()(f, data, size, at) : SQLITE_FULL;
+          return left_-- > 0 ? write_(f, data, size, at) : SQLITE_FULL;
         };
         file->pMethods = &methods;
       }
       return code;
     };
-    sqlite3_vfs_register(&shim(), 1);
+    sqlite3_vfs_register(&shim_, 1);
   }
   FullDisk(const FullDisk&) = delete;
   FullDisk& operator=(const FullDisk&) = delete;
-  ~FullDisk() { sqlite3_vfs_unregister(&shim()); }
-  void make_room() { left() = 1 << 30; }
+  ~FullDisk() { sqlite3_vfs_unregister(&shim_); }
+  void make_room() { left_ = 1 << 30; }
 
  private:
-  static int& left() {
-    static int count = 0;
-    return count;
-  }
-  static sqlite3_vfs& shim() {
-    static sqlite3_vfs vfs;
-    return vfs;
-  }
   static sqlite3_vfs* real() {
     static sqlite3_vfs* vfs = sqlite3_vfs_find("unix");
     return vfs;
   }
-  static decltype(sqlite3_io_methods::xWrite)& write() {
-    static decltype(sqlite3_io_methods::xWrite) f = nullptr;
-    return f;
-  }
-  static std::map<const sqlite3_io_methods*, sqlite3_io_methods>& copies() {
-    static std::map<const sqlite3_io_methods*, sqlite3_io_methods> tables;  // one for databases, one for logs
-    return tables;
-  }
+  inline static int left_ = 0;
+  inline static sqlite3_vfs shim_{};
+  inline static decltype(sqlite3_io_methods::xWrite) write_ = nullptr;
+  inline static std::map<const sqlite3_io_methods*, sqlite3_io_methods> copies_;  // one for databases, one for logs
 };
 
 }  // namespace
