@@ -17,7 +17,11 @@ class Context {
   /// step start, or after all of them. `kept` calls of the budget are kept back for later.
   Context(Seed seed, std::uint32_t first, Ledger* ledger, std::uint64_t kept = 0)
       : seed(seed), first(first), ledger(ledger) {
-    if (ledger->calls_left) spent_ = spent(kept);
+    if (!ledger->calls_left) return;
+    Ledger::Costs all = ledger->total();
+    all.completions += kept;
+    if (ledger->before) all += ledger->before->total();
+    spent_ = std::make_shared<const Ledger::Costs>(all);
   }
   Seed seed;            ///< of the node: (run seed, question id, node path)
   std::uint32_t first;  ///< index of the first sample to draw, earlier samples exist already
@@ -41,12 +45,6 @@ class Context {
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<const Ledger::Costs> spent(std::uint64_t kept) const {
-    Ledger::Costs all = ledger->total();
-    all.completions += kept;
-    if (ledger->before) all += ledger->before->total();
-    return std::make_shared<const Ledger::Costs>(all);
-  }
   std::shared_ptr<const Ledger::Costs> spent_;  ///< by the whole search when this place was reached, null = no budget
 };
 
