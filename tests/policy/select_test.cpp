@@ -3,6 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstdint>
+
 namespace select_test {
 
 using namespace espalier;
@@ -29,6 +32,14 @@ TEST_CASE("UCT is the mean plus w sqrt(ln N / n)") {
   // w = 1.4: 0.5 + 1.4 * 1.0196670 = 1.9275338
   CHECK(Uct({.w = 1.4})(node(4, 8), node(1, 2)) == doctest::Approx(1.9275338).epsilon(1e-7));
   CHECK(Uct({.w = 0})(node(4, 8), node(1, 2)) == 0.5);
+}
+
+TEST_CASE("UCT has the formula's bits where it looks numbers up and where it computes them") {
+  for (const std::uint32_t n : {1U, 2U, 3U, 255U, 256U, 257U, 4'000'000'000U}) {
+    // N = 0 has no exploration: total / n. With N = n the term is w sqrt(ln n) sqrt(1 / n).
+    CHECK(Uct()(node(0, 0), node(0.75, n)) == 0.75 * (1.0 / n));
+    CHECK(Uct({.w = 1})(node(0, n), node(0, n)) == std::sqrt(std::log(double(n))) * std::sqrt(1.0 / n));
+  }
 }
 
 TEST_CASE("UCT counts simulations under way as visits without a value, at the parent and at the child") {

@@ -3,6 +3,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/tree.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -25,6 +26,20 @@ enum class FirstPlay : std::uint8_t {
 };
 
 namespace detail {
+
+/// 1 / n and its square root. Those of small n, which most nodes have, are looked up.
+struct Inverse {
+  double of = 0, root = 0;
+};
+inline Inverse computed_inverse(std::uint32_t n) { return {1 / double(n), std::sqrt(1 / double(n))}; }
+inline const std::array<Inverse, 256> small_inverses = [] {
+  std::array<Inverse, 256> all{};
+  for (std::uint32_t n = 1; n < all.size(); ++n) all[n] = computed_inverse(n);
+  return all;
+}();
+inline Inverse inverse_of(std::uint32_t n) {
+  return n < small_inverses.size() ? small_inverses[n] : computed_inverse(n);
+}
 
 /// The mean that a child without visits gets below this parent.
 template <class Value>
@@ -62,12 +77,12 @@ class Uct {
     const double n = parent.visits + parent.pending;
     return [first = options_.first_play, number = options_.unvisited, &parent,
             scaled = n > 1 ? options_.w * std::sqrt(std::log(n)) : 0](const Node<Value>& child) {
-      const double visits = child.visits + child.pending;
+      const std::uint32_t visits = child.visits + child.pending;
       if (visits == 0) return detail::unvisited_mean(first, number, parent) + scaled;
-      const double inverse = 1 / visits;
+      const auto inverse = detail::inverse_of(visits);
       const double mean =
-          child.pending == 0 ? utility(child.total) * inverse : detail::mean_under_way(first, number, parent, child);
-      return mean + scaled * std::sqrt(inverse);
+          child.pending == 0 ? utility(child.total) * inverse.of : detail::mean_under_way(first, number, parent, child);
+      return mean + scaled * inverse.root;
     };
   }
   /// The formula for one child.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
+#include <espalier/policy/select.hpp>
 
 #include <array>
 #include <bit>
@@ -72,10 +73,11 @@ class TwoPlayers {
     [[nodiscard]] auto at(const Node<Value>& parent) const {
       const double scaled = w_ * std::sqrt(std::log(static_cast<double>(parent.visits + parent.pending)));
       return [scaled, &parent](const Node<Value>& child) {
-        const double n = child.visits + child.pending;
+        const std::uint32_t n = child.visits + child.pending;
         if (n == 0) return std::numeric_limits<double>::infinity();
-        const Value mean = (child.visits > 0 ? child : parent).mean();
-        return (child.kind == 0 ? mean : -mean) + scaled * std::sqrt(1 / n);
+        const auto inverse = espalier::detail::inverse_of(n);
+        const Value mean = child.pending == 0 ? child.total * inverse.of : (child.visits > 0 ? child : parent).mean();
+        return (child.kind == 0 ? mean : -mean) + scaled * inverse.root;
       };
     }
     template <class Value>
