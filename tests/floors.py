@@ -39,7 +39,7 @@ FLOORS = {
     "backend/journal": {"core", "llm"},
     "backend/index": {"core", "llm"},
     "backend/lexical": {"core", "llm", "backend/index"},
-    "toy": {"core"},
+    "toy": {"core", "policy"},
     "sim": {"core", "llm", "rag"},
     "output": {"core", "llm", "rag"},
     "fmt": {"core", "llm", "rag", "output"},
