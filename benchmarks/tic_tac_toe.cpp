@@ -14,8 +14,10 @@ int main(int argc, char** argv) {
   const auto simulations = static_cast<std::uint32_t>(argc > 1 ? std::atoi(argv[1]) : 100'000);
   const auto runs = static_cast<std::uint64_t>(argc > 2 ? std::atoi(argv[2]) : 5);
   toy::TwoPlayers game;
-  Mcts<toy::TwoPlayers::Playout, toy::TwoPlayers::Uct> engine({.simulations = simulations, .width = 9},
-                                                              toy::TwoPlayers::Playout(), toy::TwoPlayers::Uct());
+  const auto playout = [](const toy::TwoPlayers&, const toy::TwoPlayers::State& s, const Context& context) {
+    return toy::TwoPlayers::playout(s, Random(context.seed));
+  };
+  Mcts engine({.simulations = simulations, .width = 9}, playout, Uct());
   double best = 0;
   std::size_t nodes = 0;
   for (std::uint64_t run = 0; run < runs; ++run) {

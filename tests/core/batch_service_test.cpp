@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ std::map<Ticket, Outcome<Completion>> answers(PromptService<F>& service, std::si
       found.emplace(reply.ticket, std::move(reply.outcome));
   return found;
 }
+using Numbers = std::vector<int> (*)(std::span<const Prompt>);
+static_assert(!detail::BatchFunction<Numbers, Prompt, Completion>);
+
 template <class F>
 PromptService<F> service_of(F f) {
   return PromptService<F>(std::move(f));

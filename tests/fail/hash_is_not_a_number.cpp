@@ -1,4 +1,4 @@
-// expect: convert
+// expect: conver
 #include <espalier/core/hash.hpp>
 
 #include <cstdint>

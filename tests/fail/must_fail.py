@@ -2,14 +2,17 @@
 
     must_fail.py FILE -- COMPILER FLAG...
 
-The first line of FILE is `// expect: TEXT`; TEXT must stand in the compiler's message. A file that mentions
-`#ifdef FAIL` must compile without -DFAIL (so it fails for its one reason) and fail with it.
+The first line of FILE is `// expect: TEXT`. TEXT must stand in the compiler's first error, and its message has at most
+25 lines. A file that mentions `#ifdef FAIL` must compile without -DFAIL (so it fails for its one reason) and fail
+with it.
 """
 
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+LINES = 25
 
 
 def compile(command: list[str], source: Path, *flags: str) -> tuple[bool, str]:
@@ -32,8 +35,12 @@ def main(source: Path, command: list[str]) -> str | None:
     compiled, message = compile(command, source, *flags)
     if compiled:
         return "compiles, but must not"
-    if expect[1].strip() not in message:
-        return f"the compiler's message lacks {expect[1].strip()!r}:\n{message}"
+    lines = message.splitlines()
+    error = next((line for line in lines if "error:" in line), "")
+    if expect[1].strip() not in error:
+        return f"the compiler's first error lacks {expect[1].strip()!r}:\n{message}"
+    if len(lines) > LINES:
+        return f"the compiler's message has {len(lines)} lines, more than {LINES}:\n{message}"
     return None
 
 

@@ -1,4 +1,4 @@
-// expect: PruningPolicy
+// expect: pruning policy: must be prune(const Tree&, std::span<const NodeId> siblings) -> Verdict
 #include <espalier/llm/scheduler.hpp>
 #include <espalier/search/layered.hpp>
 

@@ -1,5 +1,5 @@
-// expect: RewardFunction
-#include <espalier/llm/scheduler.hpp>
+// expect: reward of Rollout: must be reward(const State&) -> double
+#include <espalier/search/mcts.hpp>
 #include <espalier/search/rollout.hpp>
 
 #include "../toy/corridor.hpp"
@@ -15,9 +15,6 @@ int main() {
 #else
   const auto reward = [&](const Corridor::State& s) { return env.value(s); };
 #endif
-  espalier::Rollout rollout({.n = 1}, reward);
-  espalier::Ledger ledger;
-  return espalier::Scheduler().run(rollout(env, env.root(), espalier::Context(espalier::Seed(1), 0, &ledger))).known
-             ? 0
-             : 1;
+  espalier::Mcts search({.simulations = 8}, espalier::Rollout({.n = 1}, reward));
+  return search.search(env, env.root(), espalier::Seed(1)).size() > 3 ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// expect: SelectionPolicy
-#include <espalier/search/mcts_task.hpp>
+// expect: selection policy: must be select(const Node& parent, const Node& child) -> double
+#include <espalier/search/mcts.hpp>
 
 #include "../toy/bandit.hpp"
 

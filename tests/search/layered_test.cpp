@@ -233,7 +233,7 @@ TEST_CASE("rollouts are the mean reward of what they reached, kept beside the tr
   Rollout rollout({.n = 2, .max_steps = 3}, reward);
   Ledger ledger;
   const toy::Corridor::State start;
-  auto evaluation = testing::complete(rollout(env, start, Context(Seed(1), 0, &ledger)));
+  auto evaluation = rollout(env, start, Context(Seed(1), 0, &ledger));
   REQUIRE(evaluation.terminals.size() == 2);
   CHECK(evaluation.terminals[0].first.position == 3);  // stopped by max_steps
   CHECK(evaluation.terminals[0].second == 0.75);
@@ -241,7 +241,7 @@ TEST_CASE("rollouts are the mean reward of what they reached, kept beside the tr
   CHECK(evaluation.value == 0.375);
   CHECK(evaluation.known);
   const toy::Corridor::State end{4, false};
-  evaluation = testing::complete(rollout(env, end, Context(Seed(1), 0, &ledger)));
+  evaluation = rollout(env, end, Context(Seed(1), 0, &ledger));
   CHECK(evaluation.terminals.size() == 1);  // a terminal state is rewarded once
   CHECK(evaluation.value == 1);
 }
@@ -251,16 +251,16 @@ TEST_CASE("a rollout that cannot be read does not count; if none can, the node i
   Rollout rollout({.n = 3, .max_steps = 2}, [](int s) { return -static_cast<double>(s); });
   Ledger ledger;
   const Context context(Seed(1), 0, &ledger);
-  CHECK(testing::complete(rollout(env, 3, context)).value == 2);    // (1 + 2 + 3) / 3
-  CHECK(testing::complete(rollout(env, 2, context)).value == 1.5);  // (1 + 2) / 2
-  CHECK(!testing::complete(rollout(env, 0, context)).known);
+  CHECK(rollout(env, 3, context).value == 2);    // (1 + 2 + 3) / 3
+  CHECK(rollout(env, 2, context).value == 1.5);  // (1 + 2) / 2
+  CHECK(!rollout(env, 0, context).known);
 
   Tree<int, int> tree(0, Seed());
   tree.add(0, 0, 0, 0, 1);
-  detail::enter_evaluation(tree, 1, testing::complete(rollout(env, 0, context)), MeanBackup());
+  detail::enter_evaluation(tree, 1, rollout(env, 0, context), MeanBackup());
   CHECK(tree[1].reason == Reason::malformed);
   CHECK(tree[0].visits == 0);
-  detail::enter_evaluation(tree, 0, testing::complete(rollout(env, 2, context)), MeanBackup());
+  detail::enter_evaluation(tree, 0, rollout(env, 2, context), MeanBackup());
   CHECK(tree.rollouts.size() == 2);
   CHECK(tree.rollouts[1].state == -2);
 }
@@ -279,7 +279,7 @@ TEST_CASE("rewards may be given to a group of ends at once") {
   Coins env;
   Rollout rollout({.n = 4}, Agreement());
   Ledger ledger;
-  CHECK(testing::complete(rollout(env, 0, Context(Seed(1), 0, &ledger))).value == 0.625);  // (3 * 0.75 + 0.25) / 4
+  CHECK(rollout(env, 0, Context(Seed(1), 0, &ledger)).value == 0.625);  // (3 * 0.75 + 0.25) / 4
 }
 
 TEST_CASE("layers and rollouts follow a corridor of 100,000 steps") {
@@ -292,7 +292,7 @@ TEST_CASE("layers and rollouts follow a corridor of 100,000 steps") {
   CHECK(tree[0].visits == 100'000);
   CHECK(testing::broken_rule(tree) == "");
   Ledger ledger;
-  CHECK(testing::complete(rollout(env, env.root(), Context(Seed(1), 0, &ledger))).value == 1);
+  CHECK(rollout(env, env.root(), Context(Seed(1), 0, &ledger)).value == 1);
 }
 
 TEST_CASE("dedup merges equal actions of equal kind and adds up their priors") {

@@ -219,8 +219,7 @@ TEST_CASE(
   toy::TwoPlayers game;
   const auto check = [&](std::uint32_t simulations, const std::vector<std::uint32_t>& visits, std::size_t nodes) {
     CAPTURE(simulations);
-    Mcts engine({.simulations = simulations, .width = 9, .values = MctsOptions::Values::leaf}, evaluate,
-                toy::TwoPlayers::Uct());
+    Mcts engine({.simulations = simulations, .width = 9, .values = MctsOptions::Values::leaf}, evaluate);
     const auto tree = engine.search(game, {}, Seed(1));
     CHECK(child_visits(tree) == visits);
     CHECK(tree.size() == nodes);
@@ -239,7 +238,7 @@ TEST_CASE(
   check(50, {5, 6, 4, 5, 4, 5, 7, 7, 6}, 82);
   check(1000, {113, 111, 72, 109, 90, 117, 154, 90, 143}, 2248);
   // Beyond some thousand simulations two scores that are equal on paper differ by rounding. With the operations of
-  // TwoPlayers::Uct in its child_selection_fn MCTSBot gives this.
+  // Uct in its child_selection_fn MCTSBot gives this.
   check(5000, {1103, 217, 286, 212, 184, 212, 1031, 880, 874}, 8957);
 }
 

@@ -1,5 +1,4 @@
 #include <espalier/search/mcts_task.hpp>
-#include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include "../toy/bandit.hpp"
@@ -137,23 +136,6 @@ TEST_CASE("a corridor is walked to its end") {
   for (NodeId id = 0; id < tree.size(); ++id)
     prize = prize || (tree.state(id).position == 6 && tree[id].mean() == doctest::Approx(1));
   CHECK(prize);
-}
-
-TEST_CASE("tic-tac-toe between two players: the most visited action is one of the best") {
-  using toy::TwoPlayers;
-  struct Position {
-    TwoPlayers::State state;  // of the player to move, and of the other one
-    std::vector<int> best;
-  };
-  const Position positions[] = {{{{0001, 0420}}, {2, 6}}, {{{0002, 0400}}, {2}}, {{{0001, 0002}}, {3, 4, 6}}};
-  for (const auto expand : {Expand::all, Expand::one})
-    for (const std::uint64_t seed : {1u, 2u, 3u})
-      for (const Position& p : positions) {
-        TwoPlayers game;
-        Mcts engine({.simulations = 3000, .width = 9, .expand = expand}, TwoPlayers::Playout(), TwoPlayers::Uct());
-        const auto tree = engine.search(game, p.state, Seed(seed));
-        CHECK(std::count(p.best.begin(), p.best.end(), int(favourite(tree))) == 1);
-      }
 }
 
 TEST_CASE("the environment is asked about each node a fixed number of times, however deep it is") {

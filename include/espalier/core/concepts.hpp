@@ -80,20 +80,34 @@ using proposals_t = awaited_t<decltype(propose(std::declval<Env&>(), std::declva
 
 }  // namespace detail
 
-/// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): up to n proposals. step(s, a): the next
-/// state.
+namespace detail {
+
 template <class E>
-concept Environment = requires(E& env, const typename E::State& s, const typename E::Action& a,
-                               const Context& context) {
+concept HasTypes = requires {
   requires std::copyable<typename E::State>;
   requires std::copyable<typename E::Action> && std::equality_comparable<typename E::Action> &&
                std::default_initializable<typename E::Action>;
-  { env.kinds(s) } -> std::ranges::input_range;
-  detail::propose(env, s, Kind(0), std::uint32_t(1), context);
-  requires std::ranges::input_range<detail::proposals_t<E>>;
-  requires std::convertible_to<std::ranges::range_reference_t<detail::proposals_t<E>>, Proposal<typename E::Action>>;
-  requires std::convertible_to<detail::awaited_t<decltype(detail::step(env, s, a, context))>, typename E::State>;
 };
+template <class E>
+concept HasKinds = requires(E& env, const typename E::State& s) {
+  { env.kinds(s) } -> std::ranges::input_range;
+};
+template <class E>
+concept HasPropose = requires {
+  requires std::ranges::input_range<proposals_t<E>>;
+  requires std::convertible_to<std::ranges::range_reference_t<proposals_t<E>>, Proposal<typename E::Action>>;
+};
+template <class E>
+concept HasStep = requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& context) {
+  requires std::convertible_to<awaited_t<decltype(step(env, s, a, context))>, typename E::State>;
+};
+
+}  // namespace detail
+
+/// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): up to n proposals. step(s, a): the next
+/// state.
+template <class E>
+concept Environment = detail::HasTypes<E> && detail::HasKinds<E> && detail::HasPropose<E> && detail::HasStep<E>;
 
 namespace detail {
 
@@ -103,6 +117,13 @@ concept PlainEnvironment =
     Environment<E> && requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& c) {
       requires !is_task_v<decltype(propose(env, s, Kind(0), std::uint32_t(1), c))>;
       requires !is_task_v<decltype(step(env, s, a, c))>;
+    };
+
+/// The same for the evaluator too.
+template <class E, class Env>
+concept PlainEvaluator =
+    PlainEnvironment<Env> && requires(E& e, Env& env, const typename Env::State& s, const Context& context) {
+      requires !is_task_v<decltype(evaluate(e, env, s, context))>;
     };
 
 /// A value that the engines can average: a double, or a small struct with +=, * and utility().

@@ -66,7 +66,7 @@ class PortScheduler {
   /// Answers a request of a port without a backend.
   template <class In, class Out>
   void resume(const Port<In, Out>& port, Ticket ticket, Outcome<Out> outcome) {
-    const Running running(agenda_);
+    const detail::Running running(agenda_);
     port.state_->deliver(ticket, std::move(outcome));
   }
 
@@ -123,17 +123,6 @@ class PortScheduler {
   }
 
  private:
-  /// While alive, coroutines that become ready go to this scheduler.
-  class Running {
-   public:
-    explicit Running(detail::Agenda& agenda) : before_(std::exchange(detail::agenda, &agenda)) {}
-    Running(const Running&) = delete;
-    Running& operator=(const Running&) = delete;
-    ~Running() { detail::agenda = before_; }
-
-   private:
-    detail::Agenda* before_;
-  };
   using Ports = std::vector<std::shared_ptr<detail::PortBase>>;
 
   template <class In, class Out, class Backend>
@@ -143,7 +132,8 @@ class PortScheduler {
     else {
       static_assert(detail::BatchFunction<Backend, In, Out>,
                     "a backend is a batch function f(span<const In>) -> vector<Out> or a unique_ptr to a Service");
-      service = std::make_unique<BatchService<In, Out, Backend>>(std::move(backend));
+      if constexpr (detail::BatchFunction<Backend, In, Out>)
+        service = std::make_unique<BatchService<In, Out, Backend>>(std::move(backend));
     }
     if (service && max_in_flight == 0) bad_option("max_in_flight", max_in_flight, "1 or more");
     auto state = std::make_shared<detail::PortState<In, Out>>(std::move(service), max_in_flight);
@@ -168,23 +158,14 @@ class PortScheduler {
 
   /// Runs what can run and submits its requests to asynchronous backends.
   void advance() {
-    drain();
+    detail::drain(agenda_);
     for (auto* group : {&first_, &last_})
       for (auto& port : *group)
         if (!port->batch()) port->feed();
   }
 
-  void drain() {
-    const Running running(agenda_);
-    while (!agenda_.ready.empty()) {
-      agenda_.round.clear();
-      agenda_.round.swap(agenda_.ready);
-      for (const auto& handle : agenda_.round) detail::run_from(handle);  // a coroutine may take out later ones
-    }
-  }
-
   bool flush(Ports& group) {
-    const Running running(agenda_);
+    const detail::Running running(agenda_);
     bool any = false;
     for (auto& port : group) {
       if (!port->batch() || port->idle()) continue;
@@ -195,7 +176,7 @@ class PortScheduler {
   }
 
   bool collect_asynchronous(std::chrono::milliseconds wait) {
-    const Running running(agenda_);
+    const detail::Running running(agenda_);
     std::vector<detail::PortBase*> busy;
     for (auto* group : {&first_, &last_})
       for (auto& port : *group)

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <espalier/core/detail/agenda.hpp>
 #include <espalier/core/detail/awaited.hpp>
 #include <espalier/core/detail/frame.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/version.hpp>
 
-#include <algorithm>
 #include <coroutine>
 #include <cstddef>
 #include <exception>
@@ -16,20 +17,6 @@
 namespace espalier {
 
 namespace detail {
-
-/// The coroutine to resume after the one that just suspended. Tasks use it instead of symmetric transfer, which
-/// overflows the stack under g++ 12 without optimisation and under every sanitizer.
-inline thread_local std::coroutine_handle<> next_coroutine{};
-
-/// Resumes a coroutine and then every coroutine that it passes control to.
-inline void run_from(std::coroutine_handle<> handle) {
-  std::coroutine_handle<>& next = next_coroutine;  // looked up once
-  while (handle) {
-    next = {};
-    handle.resume();
-    handle = std::exchange(next, {});
-  }
-}
 
 /// Tasks that one parent waits for together.
 struct Join {
@@ -133,17 +120,6 @@ class [[nodiscard]] Task {
 
 namespace detail {
 
-/// The coroutines that a scheduler runs: those of this round and those of the next.
-struct Agenda {
-  std::vector<std::coroutine_handle<>> round{}, ready{};
-  /// Takes out a coroutine that is about to be destroyed.
-  void forget(std::coroutine_handle<> gone) {
-    for (auto* list : {&round, &ready}) std::replace(list->begin(), list->end(), gone, {});
-  }
-};
-/// The agenda of the scheduler that runs on this thread now, null if none runs.
-inline thread_local Agenda* agenda = nullptr;
-
 /// Starts all tasks in order and resumes the awaiting coroutine when the last one has ended.
 template <class T>
 class GatherAwaiter {
@@ -224,6 +200,16 @@ template <class T>
   requires(!is_task_v<T>)
 Task<T> as_task(T value) {
   co_return value;
+}
+
+/// Runs a task that waits for other tasks alone, in one plain call.
+template <class T>
+T run_plain(Task<T> task) {
+  Agenda mine;
+  mine.ready.push_back(task.handle());
+  drain(mine);
+  if (!task.done()) throw Error("a task that is run in a plain call waits for a port");
+  return task.take();
 }
 
 }  // namespace detail

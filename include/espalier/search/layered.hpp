@@ -30,7 +30,7 @@ namespace espalier {
 /// children of that kind. Then contests value the children that are not terminal, as soon as no later stage draws their
 /// kind. All nodes of a frontier pass a stage together, and results are entered in node order.
 template <class Evaluate, class Prune = KeepAll>
-class Layered {
+class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Prune, true> {
  public:
   struct Options {
     std::uint32_t width = 3;    ///< samples per kind (k), > 0
@@ -43,22 +43,13 @@ class Layered {
     options_.budget.check();
   }
 
-  template <class Env>
-  using TreeOf = detail::TreeBy<Evaluate, Env>;
-
-  /// Grows one tree. The environment and this engine must outlive the task.
-  template <Environment Env>
-    requires Evaluator<Evaluate, Env> && PruningPolicy<Prune, TreeOf<Env>>
-  Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
-    return grow(&env, std::move(root), seed);
-  }
-
  private:
+  friend detail::TreeSearch<Layered, Evaluate, Prune, true>;
   using Growth = detail::LayeredGrowth;
 
   template <class Env>
-  Task<TreeOf<Env>> grow(Env* env, typename Env::State root, Seed seed) {
-    TreeOf<Env> tree(std::move(root), seed);
+  Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
+    detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     const double began = options_.budget.start(tree);
     std::vector<Growth> frontier;
     admit(*env, tree, tree.root(), seed, frontier);

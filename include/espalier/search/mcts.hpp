@@ -20,15 +20,23 @@ namespace espalier {
 
 namespace detail {
 
-/// What the parts of a search must satisfy for an environment.
-template <class Env, class Evaluate, class Select, class Prune, class Back, class Stop>
-concept SearchedBy =
-    Environment<Env> && Evaluator<Evaluate, Env> && SelectionPolicy<Select, value_of_t<Evaluate, Env>> &&
-    PruningPolicy<Prune, TreeBy<Evaluate, Env>> && Backup<Back, TreeBy<Evaluate, Env>> &&
-    StopRule<Stop, TreeBy<Evaluate, Env>>;
-
 template <class Engine, class Env>
 class SlidingWindow;
+
+/// Adds a value at a leaf and at its ancestors, for each as the player sees it who moved there (negamax).
+template <class Env, class Back>
+decltype(auto) backup_for(Env& env, const Back& back) {
+  if constexpr (!TwoPlayers<Env>) return (back);
+  else {
+    static_assert(std::is_same_v<Back, MeanBackup>, "backup: must be MeanBackup where there is player(state)");
+    return [&env](auto& tree, NodeId leaf, const auto& value) {
+      for (NodeId id = leaf; id != no_node; id = tree[id].parent) {
+        tree[id].total += seen(env, tree, id, value);
+        ++tree[id].visits;
+      }
+    };
+  }
+}
 
 }  // namespace detail
 
@@ -37,10 +45,14 @@ class SlidingWindow;
 /// is evaluated once. Later visits enter the same value again, except with `solve`, where every value enters once. The
 /// search ends after its simulations, or earlier by its budget, by the rule `stop`, or when the root is solved.
 ///
+/// Where the environment has player(state) -> 0 or 1, two players with opposite interests take turns, or not.
+/// Evaluators and rewards give values for player 0. A node's total is then for the player who moved to it, the root's
+/// for player 0.
+///
 /// If environment and evaluator await nothing, `search` runs as a plain loop. As a task, up to `window` simulations are
 /// under way in one tree. Selection j is made when exactly the simulations 0 ... j - window are merged, in index order.
-/// Those in between count as visits whose value is not known yet. A simulation that reaches a node which an earlier one is growing does
-/// what `collision` says. So no tree depends on the order in which answers arrive.
+/// Those in between count as visits whose value is not known yet. A simulation that reaches a node which an earlier one
+/// is growing does what `collision` says. So no tree depends on the order in which answers arrive.
 ///
 /// The pruning policy is asked after each simulation's merge: about the parent of the node whose value was merged, and
 /// those of its children that have a value. A pruned child is never selected again. Its visits and values stay in its
@@ -65,12 +77,6 @@ class Mcts {
 
   template <class Env>
   using TreeOf = detail::TreeBy<Evaluate, Env>;
-  template <class Env>
-  static constexpr bool plain = detail::PlainEnvironment<Env> &&
-                                !detail::is_task_v<decltype(detail::evaluate(
-                                    std::declval<Evaluate&>(), std::declval<Env&>(),
-                                    std::declval<const typename Env::State&>(), std::declval<const Context&>()))>;
-
   /// Grows a tree as a task, where <espalier/search/mcts_task.hpp> is included. The environment and this engine must
   /// outlive it.
   template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
@@ -88,13 +94,13 @@ class Mcts {
 
   /// Grows the same tree as the task with window 1, in a plain loop. Choices are not counted.
   template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
-    requires plain<Env>
+    requires detail::PlainEvaluator<Evaluate, Env>
   TreeOf<Env> search(Env& env, typename Env::State root, Seed seed) {
     return search(env, TreeOf<Env>(std::move(root), seed));
   }
   /// Adds `simulations` more to an existing tree.
   template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
-    requires plain<Env>
+    requires detail::PlainEvaluator<Evaluate, Env>
   TreeOf<Env> search(Env& env, TreeOf<Env> tree) {
     if (options_.expand == Options::Expand::one) tree.reserve(tree.size() + options_.simulations);
     const Place top{tree.root(), tree.seed, 0};
@@ -114,10 +120,10 @@ class Mcts {
       for (const Place& end : fresh) {
         if (needs_value(tree, end.node)) {
           const Context context(end.seed, 0, &tree.ledger);
-          detail::enter_evaluation(tree, end.node, detail::evaluate(evaluate_, env, tree.state(end.node), context),
-                                   back_, options_.range);
+          auto result = detail::evaluate(evaluate_, env, tree.state(end.node), context);
+          enter(env, tree, end, result);
         } else {
-          enter_again(tree, end.node);
+          enter_again(env, tree, end.node);
         }
         prune_beside(tree, end.node, watch);
         watch.merged(env, tree, end);
@@ -125,6 +131,19 @@ class Mcts {
     }
     Budget::end(tree);
     return tree;
+  }
+
+  /// What does not fit does not compile. The first error names the part and its form.
+  template <class Env, class... More>
+    requires(!detail::SearchedBy<Env, Evaluate, Select, Prune, Back, Stop>)
+  auto operator()(Env&, More&&...) {
+    const auto refused = detail::misfit<Env, Evaluate, Prune, Select, Back, Stop>();
+    return Task<std::remove_const_t<decltype(refused)>>();
+  }
+  template <class Env, class... More>
+    requires(!detail::SearchedBy<Env, Evaluate, Select, Prune, Back, Stop> || !detail::PlainEvaluator<Evaluate, Env>)
+  auto search(Env&, More&&...) {
+    return detail::misfit<Env, Evaluate, Prune, Select, Back, Stop>();
   }
 
  private:
@@ -172,11 +191,17 @@ class Mcts {
     const detail::Living living(tree, node);
     return !(living.any && living.solved);
   }
+  /// Enters a node's value, and grafts the paths of its rollouts.
+  template <class Env, class Tree, class Result>
+  void enter(Env& env, Tree& tree, const Place& end, Result& result) const {
+    detail::enter_evaluation(tree, end.node, result, detail::backup_for(env, back_), options_.range);
+    if constexpr (requires { result.paths; }) detail::graft(options_, env, tree, end, result.paths);
+  }
   /// Enters the value of a node that cannot grow once more. Does nothing for a pruned node or with `solve`.
-  template <class Tree>
-  void enter_again(Tree& tree, NodeId node) const {
+  template <class Env, class Tree>
+  void enter_again(Env& env, Tree& tree, NodeId node) const {
     if (tree[node].status == Status::pruned || options_.solve) return;
-    back_(tree, node, tree[node].mean());
+    detail::backup_for(env, back_)(tree, node, detail::seen(env, tree, node, tree[node].mean()));
   }
 
   /// Asks the policy about a node whose value was merged and its siblings. True if enough is known of their parent.

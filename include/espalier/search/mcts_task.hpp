@@ -205,20 +205,18 @@ class SlidingWindow {
       const Place end = flight->fresh[i];
       const bool valued = i < flight->results.size() && (flight->again || !(*tree_)[end.node].evaluated);
       if (valued) record(end, flight->results[i], flight->again);
-      else engine_->enter_again(*tree_, end.node);
+      else engine_->enter_again(*env_, *tree_, end.node);
       prune_beside(end.node);
       watch_.merged(*env_, *tree_, end);
     }
     flights_.pop_front();
   }
-  /// Enters a node's value, and grafts the paths of its rollouts. One more value of it counts only if it is known and
-  /// the node was not pruned.
+  /// Enters a node's value. One more value of it counts only if it is known and the node was not pruned.
   void record(const Place& end, Result& result, bool again) {
     if (again && (*tree_)[end.node].status == Status::pruned) return;
     if constexpr (requires { result.known; })
       if (again && !result.known) return;
-    enter_evaluation(*tree_, end.node, result, engine_->back_, engine_->options_.range);
-    if constexpr (requires { result.paths; }) graft(engine_->options_, *env_, *tree_, end, result.paths);
+    engine_->enter(*env_, *tree_, end, result);
   }
   /// Asks the policy. Children of the same parent that are being fetched are its last ones where enough is known.
   void prune_beside(NodeId node) {

@@ -1,20 +1,17 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
-#include <espalier/policy/select.hpp>
 
 #include <array>
 #include <bit>
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 namespace espalier::toy {
 
-/// Tic-tac-toe in which the search plays both sides. The kind of a move is its player, and values are those of the
-/// first player.
+/// Tic-tac-toe in which the search plays both sides. The kind of a move is its player. Values are for the first player,
+/// as engines want them where there is player(state).
 class TwoPlayers {
  public:
   struct State {
@@ -27,6 +24,7 @@ class TwoPlayers {
     static constexpr std::array<Kind, 2> player{0, 1};
     return std::span<const Kind>(player).subspan(s.turn, over(s) ? 0 : 1);
   }
+  [[nodiscard]] static std::uint8_t player(const State& s) { return s.turn; }
   /// The next n free cells from `context.first` on.
   [[nodiscard]] static std::vector<Proposal<Action>> propose(const State& s, Kind kind, std::uint32_t n,
                                                              const Context& context) {
@@ -57,37 +55,6 @@ class TwoPlayers {
   [[nodiscard]] static bool over(const State& s) {
     return (s.marks[0] | s.marks[1]) == 0777 || won(s.marks[0]) || won(s.marks[1]);
   }
-
-  /// One random playout per state.
-  struct Playout {
-    double operator()(TwoPlayers&, const State& s, const Context& context) const {
-      return playout(s, Random(context.seed));
-    }
-  };
-
-  /// UCT for two players with opposite interests. A move's mean counts for the player who makes it.
-  class Uct {
-   public:
-    explicit Uct(double w = std::sqrt(2.0)) : w_(w) {}
-    template <class Value>
-    [[nodiscard]] auto at(const Node<Value>& parent) const {
-      const double scaled = w_ * std::sqrt(std::log(static_cast<double>(parent.visits + parent.pending)));
-      return [scaled, &parent](const Node<Value>& child) {
-        const std::uint32_t n = child.visits + child.pending;
-        if (n == 0) return std::numeric_limits<double>::infinity();
-        const auto inverse = espalier::detail::inverse_of(n);
-        const Value mean = child.pending == 0 ? child.total * inverse.of : (child.visits > 0 ? child : parent).mean();
-        return (child.kind == 0 ? mean : -mean) + scaled * inverse.root;
-      };
-    }
-    template <class Value>
-    double operator()(const Node<Value>& parent, const Node<Value>& child) const {
-      return at(parent)(child);
-    }
-
-   private:
-    double w_;
-  };
 
  private:
   /// For every set of marks: true if it holds a line.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace espalier::detail {
@@ -32,6 +33,44 @@ using value_of_t = typename value_of<evaluation_t<E, Env>>::type;
 template <class Evaluate, class Env>
 using TreeBy = Tree<typename Env::State, typename Env::Action, value_of_t<Evaluate, Env>>;
 
+/// What a search by this evaluator and this pruning policy asks of an environment.
+template <class Env, class Evaluate, class Prune>
+concept GrownBy = Environment<Env> && Evaluator<Evaluate, Env> && SearchValue<value_of_t<Evaluate, Env>> &&
+                  PruningPolicy<Prune, TreeBy<Evaluate, Env>>;
+/// The same for Mcts with all its parts.
+template <class Env, class Evaluate, class Select, class Prune, class Back, class Stop>
+concept SearchedBy = GrownBy<Env, Evaluate, Prune> && SelectionPolicy<Select, value_of_t<Evaluate, Env>> &&
+                     Backup<Back, TreeBy<Evaluate, Env>> && StopRule<Stop, TreeBy<Evaluate, Env>>;
+
+template <class>
+inline constexpr bool fits = false;
+
+/// Does not compile, and says which part does not fit and what its form is.
+template <class Env, class Evaluate, class Prune, class Select = void, class Back = void, class Stop = void>
+Tree<int, int> misfit() {
+  if constexpr (!HasTypes<Env>)
+    static_assert(fits<Env>, "environment: needs State and Action, copyable, Action with == and a default constructor");
+  else if constexpr (!HasKinds<Env>)
+    static_assert(fits<Env>, "environment: needs kinds(const State&) -> range of Kind, empty = terminal");
+  else if constexpr (!HasPropose<Env>)
+    static_assert(fits<Env>, "environment: needs propose(const State&, Kind, std::uint32_t n) -> range of Proposal");
+  else if constexpr (!HasStep<Env>)
+    static_assert(fits<Env>, "environment: needs step(const State&, const Action& [, const Context&]) -> State");
+  else if constexpr (!Evaluator<Evaluate, Env>)
+    static_assert(fits<Env>, "evaluator: must be evaluate(Environment&, const State& [, const Context&]) -> value");
+  else if constexpr (!SearchValue<value_of_t<Evaluate, Env>>)
+    static_assert(fits<Env>, "evaluator: its value must be a double, or have +=, * double and utility(value)");
+  else if constexpr (!PruningPolicy<Prune, TreeBy<Evaluate, Env>>)
+    static_assert(fits<Env>, "pruning policy: must be prune(const Tree&, std::span<const NodeId> siblings) -> Verdict");
+  else if constexpr (!std::is_void_v<Select> && !SelectionPolicy<Select, value_of_t<Evaluate, Env>>)
+    static_assert(fits<Env>, "selection policy: must be select(const Node& parent, const Node& child) -> double");
+  else if constexpr (!std::is_void_v<Back> && !Backup<Back, TreeBy<Evaluate, Env>>)
+    static_assert(fits<Env>, "backup: must be backup(Tree&, NodeId leaf, const Value&)");
+  else if constexpr (!std::is_void_v<Stop> && !StopRule<Stop, TreeBy<Evaluate, Env>>)
+    static_assert(fits<Env>, "stop rule: must be stop(const Tree&, NodeId) -> bool, and copyable");
+  else static_assert(fits<Env>, "search: environment or evaluator gives a Task. Call engine(env, root, seed) instead");
+  return {};
+}
 /// The declared range of values. A value outside it, or NaN, is an error that names the value.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
@@ -46,13 +85,6 @@ struct ValueRange {
                 ", " + std::to_string(high) + "]");
   }
 };
-
-/// True if an evaluator wants the leaves of a simulation one after the other, because it reads what they cost.
-template <class Evaluate>
-bool in_turn(const Evaluate& evaluate) {
-  if constexpr (requires { evaluate.in_turn(); }) return evaluate.in_turn();
-  else return false;
-}
 
 /// Enters a node's own evaluation. It backs the value up and keeps the rollouts, which it takes out of `result`. An
 /// unknown value prunes the node: for the budget if that has left a call out, else as malformed. A backup with

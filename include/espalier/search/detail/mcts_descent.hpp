@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
@@ -66,6 +67,30 @@ template <class Select, class Tree>
   else return best_by(tree, parent, [&](NodeId child) { return select(tree[parent], tree[child]); });
 }
 
+template <class Env>
+concept TwoPlayers = requires(Env& env, const typename Env::State& s) {
+  { env.player(s) } -> std::convertible_to<int>;
+};
+/// Turns a value for player 0 into that for the player who moved to a node, and back. The root's is for player 0.
+template <class Env, class Tree>
+typename Tree::Value seen(Env& env, const Tree& tree, NodeId node, const typename Tree::Value& value) {
+  if constexpr (TwoPlayers<Env>)
+    if (node != tree.root() && env.player(tree.state(tree[node].parent)) != 0) return value * -1.0;
+  return value;
+}
+/// The child that a policy selects. Meanwhile the parent's total is that for the player to move.
+template <class Select, class Env, class Tree>
+Sibling chosen_child(const Select& select, Env& env, Tree& tree, NodeId parent) {
+  if constexpr (TwoPlayers<Env>) {
+    const auto total = tree[parent].total;
+    const auto first = seen(env, tree, parent, total);
+    tree[parent].total = env.player(tree.state(parent)) == 0 ? first : first * -1.0;
+    const Sibling best = best_child(select, tree, parent);
+    tree[parent].total = total;
+    return best;
+  } else return best_child(select, tree, parent);
+}
+
 /// Counts a choice among two or more children that all have values, and whether it followed the highest mean.
 template <class Tree>
 void note_choice(Tree& tree, NodeId parent, NodeId chosen) {
@@ -122,7 +147,7 @@ Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& 
       if (value_first(options, tree, place)) return place;
       if (node.status == Status::open && grows_first(options, node)) return place;
     }
-    const Sibling child = best_child(select, tree, place.node);
+    const Sibling child = chosen_child(select, env, tree, place.node);
     if (child.node == no_node) return place;
     if constexpr (noted) note_choice(tree, place.node, child.node);
     place = below(place, child);

@@ -19,20 +19,37 @@ void finish(Tree& tree) {
 }
 
 /// How an engine is called. `Engine` has `grow(env, root, seed)`, a coroutine, and takes the environment by its
-/// address.
-template <class Engine, class Evaluate, class Prune>
+/// address. `keeps`: it asks a pruning policy to `keep`.
+template <class Engine, class Evaluate, class Prune, bool keeps = false>
 class TreeSearch {
  public:
   template <class Env>
   using TreeOf = TreeBy<Evaluate, Env>;
 
   /// Grows one tree. The environment and this engine must outlive the task.
-  template <Environment Env>
-    requires Evaluator<Evaluate, Env> && PruningPolicy<Prune, TreeOf<Env>>
+  template <GrownBy<Evaluate, Prune> Env>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
-    static_assert(ErasedPruning<Prune> || !PrunesWhenDone<Prune, TreeOf<Env>>,
+    static_assert(keeps || ErasedPruning<Prune> || !PrunesWhenDone<Prune, TreeOf<Env>>,
                   "only Layered asks a pruning policy to `keep`");
     return static_cast<Engine*>(this)->grow(&env, std::move(root), seed);
+  }
+  /// Grows the same tree in one plain call, where environment and evaluator await nothing.
+  template <GrownBy<Evaluate, Prune> Env>
+    requires PlainEvaluator<Evaluate, Env>
+  TreeOf<Env> search(Env& env, typename Env::State root, Seed seed) {
+    return run_plain((*this)(env, std::move(root), seed));
+  }
+
+  /// What does not fit does not compile. The first error names the part and its form.
+  template <class Env, class... More>
+    requires(!GrownBy<Env, Evaluate, Prune>)
+  auto operator()(Env&, More&&...) {
+    return as_task(misfit<Env, Evaluate, Prune>());
+  }
+  template <class Env, class... More>
+    requires(!GrownBy<Env, Evaluate, Prune> || !PlainEvaluator<Evaluate, Env>)
+  auto search(Env&, More&&...) {
+    return misfit<Env, Evaluate, Prune>();
   }
 };
 
