@@ -4,7 +4,6 @@
 #include <espalier/method/decex/prompts.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
-#include <espalier/output/gold_names.hpp>
 #include <espalier/output/tree_reader.hpp>
 #endif
 

@@ -315,7 +315,7 @@ TEST_CASE("annotations, remarks, notices, conclusions and lists of queries survi
   const NodeId query = small.add(split, SegmentKind::query, "q", "", 1, {document("1", "x")});
   const NodeId told = small.add(query, SegmentKind::sub_answer, "</answer> she");
   rag::Tree& tree = small.tree;
-  tree.state(query) = tree.state(query).with(rag::Segment(rag::Segment::Notice("be brief")));
+  tree.state(query) = tree.state(query).with(rag::Segment(rag::Segment::Notice{"be brief"}));
   tree.state(told) = tree.state(query).with(rag::Segment(SegmentKind::sub_answer, rag::ModelText("</answer> she")));
   tree.annotate("plan", query, -0.25);
   tree.annotate("plan", told, 1);

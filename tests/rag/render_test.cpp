@@ -26,7 +26,7 @@ Transcript every_kind() {
       .append(said(SegmentKind::query, "who (early)"))
       .append(Segment(Passages{Passage("1", "T<", "x"), Passage("2", "U", "y")}))
       .append(said(SegmentKind::sub_answer, "her"))
-      .append(Segment(Segment::Notice("be brief")))
+      .append(Segment(Segment::Notice{"be brief"}))
       .append(said(SegmentKind::answer, "she"));
 }
 

@@ -81,11 +81,7 @@ class Path {
   }
   /// Takes a query whose documents are cut to a number of bytes, counted as the prompt shows them.
   Task<void> take_cut(rag::Action query, std::size_t most) {
-    if (closed_) co_return;
-    const Context context = next();
-    Passages found = co_await loop_.find(query.text, context);
-    rag::State after = state().with(query).with(rag::Segment(cut(found, most)));
-    append(std::move(query), std::move(after));
+    return take_with(std::move(query), [this, most](const Passages& found) { return cut(found, most); });
   }
   /// Searches for a text that the program itself made.
   Task<void> search(std::string query) {
@@ -94,16 +90,14 @@ class Path {
   }
   /// Searches, but keeps only passages that no earlier search found.
   Task<void> search_anew(std::string query) {
-    if (closed_) co_return;
-    const Context context = next();
-    Passages found = co_await loop_.find(query, context);
-    const Passages known = detail::evidence(state());
-    std::erase_if(found, [&](const Passage& p) {
-      return std::any_of(known.begin(), known.end(), [&](const Passage& k) { return k.id() == p.id(); });
-    });
     rag::Action action(rag::SegmentKind::query, query, "", query);
-    rag::State after = state().with(action).with(rag::Segment(std::move(found)));
-    append(std::move(action), std::move(after));
+    return take_with(std::move(action), [this](Passages found) {
+      const Passages known = detail::evidence(state());
+      std::erase_if(found, [&](const Passage& p) {
+        return std::any_of(known.begin(), known.end(), [&](const Passage& k) { return k.id() == p.id(); });
+      });
+      return found;
+    });
   }
   /// Adds a text without a search or a call.
   void add(rag::SegmentKind kind, std::string text, std::string thought = std::string()) {
@@ -115,7 +109,7 @@ class Path {
   /// Adds a message to the model after the last node's text.
   void notice(std::string text) {
     if (!closed_ && at_ != tree_.root())
-      tree_.state(at_) = state().with(rag::Segment(rag::Segment::Notice(std::move(text))));
+      tree_.state(at_) = state().with(rag::Segment(rag::Segment::Notice{std::move(text)}));
   }
 
   /// The documents of the last search, empty before the first one.
@@ -156,6 +150,15 @@ class Path {
   }
 
  private:
+  /// Takes a query with what `kept` leaves of its documents.
+  template <class Kept>
+  Task<void> take_with(rag::Action query, Kept kept) {
+    if (closed_) co_return;
+    const Context context = next();
+    Passages found = co_await loop_.find(query.text, context);
+    rag::State after = state().with(query).with(rag::Segment(kept(std::move(found))));
+    append(std::move(query), std::move(after));
+  }
   /// The passages that fit into a number of bytes, the last one cut.
   [[nodiscard]] Passages cut(const Passages& found, std::size_t most) const {
     Passages kept;

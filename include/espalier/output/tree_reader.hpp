@@ -132,7 +132,7 @@ class TreeReader {
   rag::State with_steps(rag::State state, const JsonLine& rollout) const {
     for (const JsonLine& step : rollout.objects("steps")) {
       if (step.has("documents")) state = state.with(rag::Segment(passages(step)));
-      else if (step.has("notice")) state = state.with(rag::Segment(rag::Segment::Notice(step.text("notice"))));
+      else if (step.has("notice")) state = state.with(rag::Segment(rag::Segment::Notice{step.text("notice")}));
       else state = state.with(words(step));
     }
     return state;
@@ -150,7 +150,7 @@ class TreeReader {
     } else if (!espalier::detail::closed_at_birth(node)) {  // as rag::Environment::step does it
       state = state.with(action);
       if (row.has("documents")) state = state.with(rag::Segment(passages(row)));
-      if (row.has("notice")) state = state.with(rag::Segment(rag::Segment::Notice(row.text("notice"))));
+      if (row.has("notice")) state = state.with(rag::Segment(rag::Segment::Notice{row.text("notice")}));
     }
     const auto sort = static_cast<Kind>(action.kind);
     tree.add(parent, std::move(action), std::move(state), sort, node.prior);

@@ -2,7 +2,6 @@
 
 #include <espalier/core/concepts.hpp>
 
-#include <algorithm>
 #include <span>
 #include <tuple>
 #include <utility>

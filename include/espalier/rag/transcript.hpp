@@ -48,13 +48,8 @@ inline const char* name(SegmentKind kind) {
 class Segment {
  public:
   /// A fixed message of the environment to the model.
-  class Notice {
-   public:
-    explicit Notice(std::string text) : text_(std::move(text)) {}
-    [[nodiscard]] const std::string& str() const { return text_; }
-
-   private:
-    std::string text_;
+  struct Notice {
+    std::string text;
   };
 
   Segment(SegmentKind kind, ModelText text) : kind_(kind), content_(std::move(text)) {}
@@ -68,7 +63,7 @@ class Segment {
   /// The text of the model or of the notice. Throws std::logic_error for documents.
   [[nodiscard]] const std::string& words() const {
     if (const auto* model = model_text()) return model->str();
-    if (const auto* notice = std::get_if<Notice>(&content_)) return notice->str();
+    if (const auto* notice = std::get_if<Notice>(&content_)) return notice->text;
     throw std::logic_error("documents are no words");
   }
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <espalier/backend/chat/extra_body.hpp>
-#include <espalier/backend/chat/thinking.hpp>
+#include <espalier/backend/chat/user_fields.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>

@@ -68,37 +68,30 @@ class World {
     return options;
   }
   static std::string_view filler(detail::Kind kind, std::uint32_t which) {
-    static constexpr std::array<std::string_view, 6> places = {"Visitors come mostly in the dry months.",
-                                                               "The winters are mild and the summers long.",
-                                                               "Its markets are known for wool and dried fruit.",
-                                                               "A small museum keeps the oldest maps.",
-                                                               "Rail service reached the area late.",
-                                                               "The local council publishes a yearly almanac."};
-    static constexpr std::array<std::string_view, 6> people = {
-        "Letters from those years are kept in a private archive.",
-        "Friends describe a patient and careful worker.",
-        "An interview was printed in a regional paper.",
-        "A scholarship bears the name today.",
-        "Little is known of the early years.",
-        "Several prizes followed late in life."};
-    static constexpr std::array<std::string_view, 6> works = {
+    using Sentences = std::array<std::string_view, 6>;
+    static constexpr Sentences places = {"Visitors come mostly in the dry months.",
+                                         "The winters are mild and the summers long.",
+                                         "Its markets are known for wool and dried fruit.",
+                                         "A small museum keeps the oldest maps.",
+                                         "Rail service reached the area late.",
+                                         "The local council publishes a yearly almanac."};
+    static constexpr Sentences people = {"Letters from those years are kept in a private archive.",
+                                         "Friends describe a patient and careful worker.",
+                                         "An interview was printed in a regional paper.",
+                                         "A scholarship bears the name today.",
+                                         "Little is known of the early years.",
+                                         "Several prizes followed late in life."};
+    static constexpr Sentences works = {
         "Critics were divided at first.", "A restored edition appeared much later.", "The music was praised abroad.",
         "It found its public slowly.",    "An early draft had a different ending.",  "School groups still discuss it."};
-    static constexpr std::array<std::string_view, 6> firms = {
+    static constexpr Sentences firms = {
         "Its accounts are published in spring.",     "A strike once closed the main hall for a month.",
         "The firm trains forty apprentices a year.", "Exports make up half of the sales.",
         "The sign above the gate is protected.",     "It supports a local orchestra."};
-    switch (kind) {
-      case detail::Kind::person:
-        return people[which];
-      case detail::Kind::film:
-      case detail::Kind::book:
-        return works[which];
-      case detail::Kind::company:
-        return firms[which];
-      default:
-        return places[which];
-    }
+    using enum detail::Kind;
+    if (kind == person) return people[which];
+    if (kind == company) return firms[which];
+    return kind == film || kind == book ? works[which] : places[which];
   }
 
   Options options_;

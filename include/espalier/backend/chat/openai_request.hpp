@@ -1,8 +1,7 @@
 #pragma once
 
 #include <espalier/backend/chat/dialect.hpp>
-#include <espalier/backend/chat/extra_body.hpp>
-#include <espalier/backend/chat/thinking.hpp>
+#include <espalier/backend/chat/user_fields.hpp>
 #include <espalier/backend/detail/chat/grammar_field.hpp>
 #include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/detail/chat/tools.hpp>
@@ -18,7 +17,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace espalier::backend::detail {
 

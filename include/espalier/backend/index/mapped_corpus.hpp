@@ -37,8 +37,7 @@ class MappedCorpus {
   /// From a file of this kind and version.
   explicit MappedCorpus(detail::CheckedFile file)
       : file_(std::move(file)), texts_(file_.section("texts")), places_(file_.section("places")) {
-    const auto hash = file_.section("hash").items<std::uint64_t>(0, 2);
-    hash_ = {hash[0], hash[1]};
+    hash_ = file_.section("hash").items<Hash>(0, 1).front();
     const std::uint64_t places = places_.size() / sizeof(Place);  // one more than passages, for the end
     if (places == 0 || places > ~std::uint32_t(0) || places_.size() % sizeof(Place) != 0)
       places_.fail("has a wrong size");
@@ -95,8 +94,7 @@ class MappedCorpus::Writer {
     file_.write(std::span(places_));
     const Hash hash = hash_.finish();
     file_.begin("hash");
-    const std::uint64_t words[] = {hash.high, hash.low};
-    file_.write(std::span(words));
+    file_.write(std::span(&hash, 1));
     return MappedCorpus(file_.commit());
   }
 

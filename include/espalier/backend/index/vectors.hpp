@@ -17,18 +17,6 @@ namespace espalier::backend {
 
 /// How two vectors are compared. A larger score is nearer. The score of `l2` is the negative squared distance.
 enum class Metric : std::uint8_t { inner_product, cosine, l2 };
-namespace detail {
-
-inline constexpr std::array<const char*, 3> metric_names = {"inner_product", "cosine", "l2"};
-
-/// Throws std::invalid_argument for an unknown name.
-inline Metric metric_named(const std::string& name) {
-  for (std::size_t i = 0; i < metric_names.size(); ++i)
-    if (name == metric_names[i]) return static_cast<Metric>(i);
-  bad_option("metric", name, "inner_product, cosine, l2");
-}
-
-}  // namespace detail
 
 /// A matrix [n, dimension], stored by rows.
 class Vectors {
@@ -50,17 +38,13 @@ class Vectors {
 };
 
 /// One search: a vector and the number of rows to return. Does not own the vector.
-class VectorQuery {
- public:
-  VectorQuery(std::span<const float> values, std::size_t wanted) : vector(values), k(wanted) {}
+struct VectorQuery {
   std::span<const float> vector;
   std::size_t k;
 };
 
 /// A row that a search found, with its score.
-class Hit {
- public:
-  Hit(std::uint32_t found, double value) : row(found), score(value) {}
+struct Hit {
   std::uint32_t row;
   double score;
   /// Best first. Equal scores are ordered by row.
@@ -78,6 +62,15 @@ concept VectorIndex = requires(const I& index, std::span<const VectorQuery> quer
 };
 
 namespace detail {
+
+inline constexpr std::array<const char*, 3> metric_names = {"inner_product", "cosine", "l2"};
+
+/// Throws std::invalid_argument for an unknown name.
+inline Metric metric_named(const std::string& name) {
+  for (std::size_t i = 0; i < metric_names.size(); ++i)
+    if (name == metric_names[i]) return static_cast<Metric>(i);
+  bad_option("metric", name, "inner_product, cosine, l2");
+}
 
 /// term(0) + ... + term(n - 1), summed in a fixed order.
 template <class Term>
@@ -104,14 +97,12 @@ inline double length_of(std::span<const float> vector) {
   return std::sqrt(exact_dot(vector.data(), vector.data(), vector.size()));
 }
 
-/// The largest allowed length of a vector, so that no inner product of two overflows.
-inline constexpr double longest_vector = 1e18;
-
 /// Why a vector cannot be compared with others of this dimension, "" if it can.
 inline std::string vector_fault(std::span<const float> vector, std::size_t dimension) {
   if (vector.size() != dimension)
     return "an embedding has " + std::to_string(vector.size()) + " dimensions, not " + std::to_string(dimension);
-  if (!(length_of(vector) <= longest_vector)) return "an embedding holds a number that is not finite or too large";
+  constexpr double longest = 1e18;  // no inner product of two such vectors overflows
+  if (!(length_of(vector) <= longest)) return "an embedding holds a number that is not finite or too large";
   return "";
 }
 

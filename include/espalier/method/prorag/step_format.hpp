@@ -12,9 +12,7 @@
 #include <vector>
 
 /// The step schema (ProRAG, section 3.1): (thought and query, documents, thought and conclusion)* thought and answer.
-namespace espalier::method {
-
-namespace detail {
+namespace espalier::method::detail {
 
 /// A step in the protocol's marks, as histories show it, without the final line end.
 inline std::string step_text(const rag::Action& action, const Protocol& protocol) {
@@ -74,6 +72,4 @@ inline std::vector<ToldStep> told_steps(std::string_view text, const Protocol& p
   return thought.empty() ? steps : std::vector<ToldStep>();
 }
 
-}  // namespace detail
-
-}  // namespace espalier::method
+}  // namespace espalier::method::detail

@@ -102,12 +102,9 @@ class Judge {
   /// Whether the newest documents show something that was not yet said.
   [[nodiscard]] double found() const {
     const std::size_t fresh = r_.view.fresh;
-    if (const Fact* asked = r_.view.query ? r_.knowledge.find_for(*r_.view.query) : nullptr)
-      return shown(*asked, r_.view, fresh) ? 1 : 0;
-    if (!r_.chain) {
-      const Fact* fact = r_.knowledge.find_for(r_.question);
-      return fact && shown(*fact, r_.view, fresh) ? 1 : 0;
-    }
+    const Fact* asked = r_.view.query ? r_.knowledge.find_for(*r_.view.query) : nullptr;
+    if (!asked && !r_.chain) asked = r_.knowledge.find_for(r_.question);
+    if (asked || !r_.chain) return asked && shown(*asked, r_.view, fresh) ? 1 : 0;
     Reader reader = this->reader();
     reader.look(false);
     for (std::size_t k = 0; k < reader.steps(); ++k)

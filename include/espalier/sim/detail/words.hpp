@@ -68,13 +68,12 @@ constexpr bool asks(Word word) {
 /// Words without a meaning of their own, including all that a wording of a question may add.
 constexpr bool is_function_word(Word word) {
   constexpr auto table = [] {
-    constexpr std::array<std::string_view, 46> list = {
-        "a",    "an",  "the",  "of",     "in",     "on",    "at",   "to",   "for", "by",   "from", "with",
-        "and",  "or",  "is",   "are",    "was",    "were",  "be",   "been", "do",  "does", "did",  "has",
-        "have", "had", "what", "which",  "whom",   "whose", "that", "this", "it",  "its",  "i",    "me",
-        "my",   "you", "tell", "please", "answer", "need",  "know", "s",    "as",  "st"};
-    std::array<Word, list.size()> sorted{};
-    std::transform(list.begin(), list.end(), sorted.begin(), word_of);
+    std::array<Word, 46> sorted{};
+    Word* next = sorted.data();
+    each_word(
+        "a an the of in on at to for by from with and or is are was were be been do does did has have had what which "
+        "whom whose that this it its i me my you tell please answer need know s as st",
+        [&](Word w, std::string_view) { *next++ = w; });
     std::sort(sorted.begin(), sorted.end());
     return sorted;
   }();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -9,7 +10,7 @@
 namespace espalier::backend::detail {
 
 struct PorterRule {
-  std::string_view suffix, by;
+  std::string_view suffix, by = {};
   bool by_counts = false;  ///< the replacement belongs to the measured part
 };
 // Longer suffixes come before their own endings.
@@ -19,8 +20,8 @@ inline constexpr PorterRule porter_step_2[] = {
     {"ization", "ize"}, {"ation", "ate"},   {"ator", "ate"},  {"alism", "al"},  {"iveness", "ive"},
     {"fulness", "ful"}, {"ousness", "ous"}, {"aliti", "al"},  {"iviti", "ive"}, {"biliti", "ble"},
     {"logi", "log"}};
-inline constexpr PorterRule porter_step_3[] = {{"icate", "ic"}, {"ative", ""}, {"alize", "al"}, {"iciti", "ic"},
-                                               {"ical", "ic"},  {"ful", ""},   {"ness", ""}};
+inline constexpr PorterRule porter_step_3[] = {{"icate", "ic"}, {"ative"}, {"alize", "al"}, {"iciti", "ic"},
+                                               {"ical", "ic"},  {"ful"},   {"ness"}};
 inline constexpr PorterRule porter_step_4[] = {
     {"al", ""},  {"ance", ""},  {"ence", ""}, {"er", ""},  {"ic", ""},          {"able", ""},        {"ible", ""},
     {"ant", ""}, {"ement", ""}, {"ment", ""}, {"ent", ""}, {"sion", "s", true}, {"tion", "t", true}, {"ou", ""},
@@ -37,9 +38,9 @@ class PorterStemmer {
     s.plurals();
     s.past_and_progressive();
     if (s.ends("y") && s.vowel_before(1)) s.word_.back() = 'i';
-    s.replace_first(0, detail::porter_step_2);
-    s.replace_first(0, detail::porter_step_3);
-    s.replace_first(1, detail::porter_step_4);
+    s.replace_first(0, porter_step_2);
+    s.replace_first(0, porter_step_3);
+    s.replace_first(1, porter_step_4);
     s.final_letters();
     return std::move(s.word_);
   }
@@ -48,23 +49,11 @@ class PorterStemmer {
   explicit PorterStemmer(std::string word) : word_(std::move(word)) {}
 
   static std::size_t letters(std::string_view word) {
-    std::size_t n = 0;
-    for (char c : word) n += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    return n;
+    return std::size_t(std::ranges::count_if(word, [](unsigned char c) { return (c & 0xC0) != 0x80; }));
   }
   [[nodiscard]] bool consonant(std::size_t i) const {
-    switch (word_[i]) {
-      case 'a':
-      case 'e':
-      case 'i':
-      case 'o':
-      case 'u':
-        return false;
-      case 'y':
-        return i == 0 || !consonant(i - 1);
-      default:
-        return true;
-    }
+    if (word_[i] == 'y') return i == 0 || !consonant(i - 1);
+    return std::string_view("aeiou").find(word_[i]) == std::string_view::npos;
   }
   /// m: how often a vowel is followed by a consonant in the first n letters.
   [[nodiscard]] std::size_t measure(std::size_t n) const {
@@ -87,14 +76,14 @@ class PorterStemmer {
   }
   /// *o: the first n letters end in consonant, vowel, consonant, and the last one is not w, x or y.
   [[nodiscard]] bool short_end(std::size_t n) const {
-    return n >= 3 && consonant(n - 3) && !consonant(n - 2) && consonant(n - 1) && word_[n - 1] != 'w' &&
-           word_[n - 1] != 'x' && word_[n - 1] != 'y';
+    return n >= 3 && consonant(n - 3) && !consonant(n - 2) && consonant(n - 1) &&
+           std::string_view("wxy").find(word_[n - 1]) == std::string_view::npos;
   }
   void drop(std::size_t n) { word_.resize(word_.size() - n); }
 
   /// Takes the first listed suffix of the word. Replaces it if the part before it has a measure above m.
-  void replace_first(std::size_t m, std::span<const detail::PorterRule> rules) {
-    for (const detail::PorterRule& rule : rules) {
+  void replace_first(std::size_t m, std::span<const PorterRule> rules) {
+    for (const PorterRule& rule : rules) {
       if (!ends(rule.suffix)) continue;
       if (measure(word_.size() - rule.suffix.size() + (rule.by_counts ? rule.by.size() : 0)) > m) {
         drop(rule.suffix.size());
