@@ -1,5 +1,4 @@
-#include <espalier/backend/detail/lexical/porter.hpp>
-#include <espalier/backend/detail/lexical/standard_words.hpp>
+#include <espalier/backend/detail/lexical/english.hpp>
 #include <espalier/backend/lexical/analyzer.hpp>
 
 #include <doctest/doctest.h>

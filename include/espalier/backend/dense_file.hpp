@@ -52,8 +52,7 @@ class DenseFile {
     DenseFile commit() {
       const Hash identity = hasher_.add(std::uint64_t(dimension_)).add(std::uint64_t(metric_)).finish();
       const About about{rows_, dimension_, 0, std::uint64_t(metric_), {identity.high, identity.low}, {}, longest_};
-      file_.begin("about");
-      file_.write(std::span(&about, 1));
+      file_.write("about", std::span(&about, 1));
       return DenseFile(file_.commit());
     }
 

@@ -2,8 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/llm/detail/form.hpp>
-#include <espalier/llm/detail/mark_form.hpp>
-#include <espalier/llm/detail/number_form.hpp>
+#include <espalier/llm/detail/part_form.hpp>
 #include <espalier/llm/protocol.hpp>
 
 #include <algorithm>

@@ -38,20 +38,11 @@ inline bool names_control(std::string_view rest) {
 
 /// If this character begins a mark, given what stands behind it.
 inline bool begins_mark(char c, std::string_view rest) {
-  switch (c) {
-    case '<':
-      return true;
-    case '[':
-      return names_control(rest);
-    case '#':
-      return rest.starts_with("##");
-    case '&':
-      for (const Reference& reference : references)
-        if (rest.starts_with(reference.text.substr(1))) return true;
-      return false;
-    default:
-      return false;
-  }
+  if (c == '<') return true;
+  if (c == '[') return names_control(rest);
+  if (c == '#') return rest.starts_with("##");
+  const auto refers = [&](const Reference& reference) { return rest.starts_with(reference.text.substr(1)); };
+  return c == '&' && std::any_of(references.begin(), references.end(), refers);
 }
 
 /// Neutralises text of documents and models for a prompt. A character that begins a mark becomes a reference to it:
@@ -176,14 +167,8 @@ namespace detail {
 
 /// The role of a kind of segment in histories.
 inline const char* role(SegmentKind kind) {
-  switch (kind) {
-    case SegmentKind::query:
-      return "search";
-    case SegmentKind::documents:
-      return "information";
-    default:
-      return name(kind);
-  }
+  if (kind == SegmentKind::query) return "search";
+  return kind == SegmentKind::documents ? "information" : name(kind);
 }
 
 }  // namespace detail

@@ -90,11 +90,9 @@ class MappedCorpus::Writer {
     check_ids();
     if (places_.size() % detail::passages_hashed_together != 0) end_block();
     places_.push_back({file_.position(), 0, 0});
-    file_.begin("places");
-    file_.write(std::span(places_));
+    file_.write("places", std::span(places_));
     const Hash hash = hash_.finish();
-    file_.begin("hash");
-    file_.write(std::span(&hash, 1));
+    file_.write("hash", std::span(&hash, 1));
     return MappedCorpus(file_.commit());
   }
 

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/lexical/porter.hpp>
-#include <espalier/backend/detail/lexical/standard_words.hpp>
+#include <espalier/backend/detail/lexical/english.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/llm/nfkc.hpp>
 #include <espalier/llm/unicode.hpp>

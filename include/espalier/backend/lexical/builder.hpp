@@ -149,18 +149,12 @@ class LexicalBuilder {
       while (slots[i & (slots.size() - 1)] != 0) ++i;
       slots[i & (slots.size() - 1)] = t + 1;
     }
-    file_.begin("facts");
-    file_.write(std::span(&facts_, 1));
-    file_.begin("analyzer");
-    file_.write(std::string_view(options_.analyzer.name()));
-    file_.begin("norms");
-    file_.write(std::span(norms_));
-    file_.begin("terms");
-    file_.write(std::span(terms_));
-    file_.begin("text");
-    file_.write(std::string_view(text_));
-    file_.begin("slots");
-    file_.write(std::span(slots));
+    file_.write("facts", std::span(&facts_, 1));
+    file_.write("analyzer", options_.analyzer.name());
+    file_.write("norms", std::span(norms_));
+    file_.write("terms", std::span(terms_));
+    file_.write("text", text_);
+    file_.write("slots", std::span(slots));
   }
 
   void tell(std::string_view step, std::uint64_t done, std::uint64_t all) const {

@@ -10,14 +10,13 @@
 
 namespace espalier::detail {
 
-class Form;
+struct Form;
 /// A form is shared by the forms that hold it. null = no text at all fits.
 using FormPtr = std::shared_ptr<const Form>;
 
 /// A set of texts: the small language between a protocol and the dialects of grammars. It has no recursion, so it is
 /// also a regular expression.
-class Form {
- public:
+struct Form {
   enum class Kind : std::uint8_t {
     text,      ///< exactly `text`
     one_of,    ///< one character of `text`
@@ -26,25 +25,20 @@ class Form {
     either,    ///< one of the parts
     repeat     ///< the only part, `low` to `high` times
   };
-  Form(Kind sort, std::string characters, std::vector<FormPtr> pieces, std::uint32_t least = 0, std::uint32_t most = 0)
-      : kind(sort), text(std::move(characters)), parts(std::move(pieces)), low(least), high(most) {}
-
   Kind kind;
   std::string text;  ///< ASCII where it is a set
-  std::vector<FormPtr> parts;
-  std::uint32_t low, high;
+  std::vector<FormPtr> parts = {};
+  std::uint32_t low = 0, high = 0;
   std::string role = {};  ///< what the text means: a tag's name, "thought", "think" or "" = nothing of its own
 };
 
-inline FormPtr literal(std::string_view text) {
-  return std::make_shared<Form>(Form::Kind::text, std::string(text), std::vector<FormPtr>());
-}
+inline FormPtr literal(std::string_view text) { return std::make_shared<Form>(Form::Kind::text, std::string(text)); }
 inline FormPtr one_of(std::string_view characters) {
   if (characters.empty()) return nullptr;
-  return std::make_shared<Form>(Form::Kind::one_of, std::string(characters), std::vector<FormPtr>());
+  return std::make_shared<Form>(Form::Kind::one_of, std::string(characters));
 }
 inline FormPtr none_of(std::string_view characters) {
-  return std::make_shared<Form>(Form::Kind::none_of, std::string(characters), std::vector<FormPtr>());
+  return std::make_shared<Form>(Form::Kind::none_of, std::string(characters));
 }
 
 inline bool is_empty_text(const FormPtr& form) { return form && form->kind == Form::Kind::text && form->text.empty(); }

@@ -34,8 +34,8 @@ inline std::uint64_t permute(std::uint64_t index, std::uint64_t size, std::uint6
 /// A pronounceable word of consonant-vowel syllables with a consonant at the end. One-to-one in index for a fixed
 /// number of syllables, index < 80^syllables * 8.
 inline std::string word(std::uint64_t index, unsigned syllables) {
-  static constexpr std::array<std::string_view, 16> onsets = {"b", "d", "f", "g", "k", "l", "m",  "n",
-                                                              "p", "r", "s", "t", "v", "z", "br", "th"};
+  static constexpr std::string_view onsets[] = {"b", "d", "f", "g", "k", "l", "m",  "n",
+                                                "p", "r", "s", "t", "v", "z", "br", "th"};
   static constexpr std::string_view vowels = "aeiou";
   static constexpr std::string_view codas = "lmnrstkd";
   std::string text;
@@ -105,17 +105,14 @@ class Graph {
 
   /// The entity's unique name.
   [[nodiscard]] std::string name(Entity e) const {
-    static constexpr std::array<std::string_view, 2> countries = {"ia", "land"};
-    static constexpr std::array<std::string_view, 5> cities = {"ton", "ford", "burg", "haven", "mouth"};
-    static constexpr std::array<std::string_view, 2> rivers = {" River", " Water"};
-    static constexpr std::array<std::string_view, 6> companies = {" Motors",   " Foods", " Systems",
-                                                                  " Textiles", " Press", " Mills"};
-    static constexpr std::array<std::string_view, 12> adjectives = {"Silent",  "Golden",  "Broken", "Hidden",
-                                                                    "Distant", "Burning", "Hollow", "Crimson",
-                                                                    "Frozen",  "Gentle",  "Last",   "Second"};
-    static constexpr std::array<std::string_view, 12> nouns = {"Lantern", "Garden",  "Shadow", "Orchard",
-                                                               "Harbour", "Letters", "Mirror", "Winter",
-                                                               "Songs",   "Keeper",  "Bridge", "Map"};
+    static constexpr std::string_view countries[] = {"ia", "land"};
+    static constexpr std::string_view cities[] = {"ton", "ford", "burg", "haven", "mouth"};
+    static constexpr std::string_view rivers[] = {" River", " Water"};
+    static constexpr std::string_view companies[] = {" Motors", " Foods", " Systems", " Textiles", " Press", " Mills"};
+    static constexpr std::string_view adjectives[] = {"Silent", "Golden",  "Broken", "Hidden", "Distant", "Burning",
+                                                      "Hollow", "Crimson", "Frozen", "Gentle", "Last",    "Second"};
+    static constexpr std::string_view nouns[] = {"Lantern", "Garden", "Shadow", "Orchard", "Harbour", "Letters",
+                                                 "Mirror",  "Winter", "Songs",  "Keeper",  "Bridge",  "Map"};
     const auto parts = [&](std::uint64_t affixes, std::uint64_t share) {
       return name_parts(e.ordinal, count(e.kind), affixes, share, seed_ + std::uint64_t(e.kind) * 8);
     };
@@ -127,24 +124,14 @@ class Graph {
       const NameParts p = parts(affixes.size(), 3);
       return "The " + std::string(affixes[p.affix]) + link + p.stem;
     };
-    switch (e.kind) {
-      case Kind::country:
-        return ending_in(countries, 2);
-      case Kind::city:
-        return ending_in(cities, 3);
-      case Kind::river:
-        return ending_in(rivers, 2);
-      case Kind::company:
-        return ending_in(companies, 3);
-      case Kind::film:
-        return title(adjectives, " ");
-      case Kind::book:
-        return title(nouns, " of ");
-      default: {
-        const NameParts p = parts(300, 6);
-        return word(permute(p.affix, words_of_two, seed_), 2) + " " + p.stem;
-      }
-    }
+    if (e.kind == Kind::country) return ending_in(countries, 2);
+    if (e.kind == Kind::city) return ending_in(cities, 3);
+    if (e.kind == Kind::river) return ending_in(rivers, 2);
+    if (e.kind == Kind::company) return ending_in(companies, 3);
+    if (e.kind == Kind::film) return title(adjectives, " ");
+    if (e.kind == Kind::book) return title(nouns, " of ");
+    const NameParts p = parts(300, 6);
+    return word(permute(p.affix, words_of_two, seed_), 2) + " " + p.stem;
   }
 
   /// The object of `relation` for `subject`. The subject must be of the relation's kind.
@@ -155,18 +142,12 @@ class Graph {
       const Entity e{relation.object, static_cast<std::uint32_t>(ordinal)};
       return Object{name(e), e};
     };
-    switch (relation.object) {
-      case Kind::date:
-        return date(draw);
-      case Kind::year:
-        return {std::to_string(1890 + draw % 130), std::nullopt, static_cast<std::uint32_t>(1890 + draw % 130)};
-      case Kind::occupation:
-        return {std::string(occupations[draw % occupations.size()]), std::nullopt};
-      case Kind::language:
-        return {word(draw % words_of_two, 2) + "ish", std::nullopt};
-      default:
-        break;
-    }
+    if (relation.object == Kind::date) return date(draw);
+    if (relation.object == Kind::year)
+      return {std::to_string(1890 + draw % 130), std::nullopt, static_cast<std::uint32_t>(1890 + draw % 130)};
+    if (relation.object == Kind::occupation)
+      return {std::string(occupations[draw % std::size(occupations)]), std::nullopt};
+    if (relation.object == Kind::language) return {word(draw % words_of_two, 2) + "ish", std::nullopt};
     if (relation.subject == Kind::country) return entity(subject.ordinal);  // capitals are the first cities
     if (relation.subject == Kind::city && relation.object == Kind::country && subject.ordinal < count(Kind::country))
       return entity(subject.ordinal);
@@ -176,12 +157,11 @@ class Graph {
   }
 
  private:
-  static constexpr std::array<std::string_view, 14> occupations = {
-      "painter",   "surgeon", "botanist",     "composer", "lawyer", "sculptor",  "pilot",
-      "historian", "chemist", "photographer", "banker",   "poet",   "geologist", "violinist"};
-  static constexpr std::array<std::string_view, 12> months = {"January",   "February", "March",    "April",
-                                                              "May",       "June",     "July",     "August",
-                                                              "September", "October",  "November", "December"};
+  static constexpr std::string_view occupations[] = {"painter",  "surgeon", "botanist",  "composer", "lawyer",
+                                                     "sculptor", "pilot",   "historian", "chemist",  "photographer",
+                                                     "banker",   "poet",    "geologist", "violinist"};
+  static constexpr std::string_view months[] = {"January", "February", "March",     "April",   "May",      "June",
+                                                "July",    "August",   "September", "October", "November", "December"};
   static Object date(std::uint64_t draw) {
     const std::uint64_t year = 1880 + draw % 110, month = (draw >> 16) % 12, day = 1 + (draw >> 32) % 28;
     return {std::to_string(day) + " " + std::string(months[month]) + " " + std::to_string(year), std::nullopt,

@@ -47,6 +47,12 @@ class CheckedWriter {
     append({reinterpret_cast<const char*>(items.data()), items.size_bytes()});
   }
   void write(std::string_view text) { append(text); }
+  /// A section with these items alone.
+  template <class Items>
+  void write(std::string_view section, const Items& items) {
+    begin(section);
+    write(items);
+  }
   /// Bytes in the open section so far.
   [[nodiscard]] std::uint64_t position() const {
     return header_.payload_size - header_.section[header_.sections - 1].offset;

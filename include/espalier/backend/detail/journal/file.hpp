@@ -170,18 +170,12 @@ class JournalFile {
   /// Throws SQLite's last error with the file's name.
   [[noreturn]] void fail() {
     const std::string reason = sqlite3_errmsg(db_.get());
-    switch (0xff & sqlite3_errcode(db_.get())) {
-      case SQLITE_NOTADB:
-        throw StoreError(file_ + ": is not a journal: it is no SQLite database");
-      case SQLITE_CORRUPT:
-        throw StoreError(file_ + ": is damaged: " + damage(reason));
-      case SQLITE_FULL:
-        throw StoreError(file_ + ": cannot be written: the disk is full");
-      case SQLITE_BUSY:
-        throw StoreError(file_ + ": another process has held its lock for a minute");
-      default:
-        throw StoreError(file_ + ": " + reason);
-    }
+    const int code = 0xff & sqlite3_errcode(db_.get());
+    if (code == SQLITE_NOTADB) throw StoreError(file_ + ": is not a journal: it is no SQLite database");
+    if (code == SQLITE_CORRUPT) throw StoreError(file_ + ": is damaged: " + damage(reason));
+    if (code == SQLITE_FULL) throw StoreError(file_ + ": cannot be written: the disk is full");
+    if (code == SQLITE_BUSY) throw StoreError(file_ + ": another process has held its lock for a minute");
+    throw StoreError(file_ + ": " + reason);
   }
   /// The place of the damage: the first result of SQLite's own check, which names the page.
   std::string damage(const std::string& otherwise) {
