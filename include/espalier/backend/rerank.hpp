@@ -20,8 +20,7 @@
 namespace espalier::backend {
 
 /// One request to a reranker: how well does each text answer the query?
-class RerankRequest {
- public:
+struct RerankRequest {
   using Scores = std::vector<double>;  ///< a score for each text, higher is better
   RerankRequest(std::string question, std::vector<std::string> documents)
       : query(std::move(question)), texts(std::move(documents)) {}

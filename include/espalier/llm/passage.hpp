@@ -70,8 +70,7 @@ inline std::pair<std::string_view, std::string_view> split_contents(std::string_
 using Passages = std::vector<Passage>;
 
 /// One request to a retriever: a text and the number of passages to return.
-class Query {
- public:
+struct Query {
   Query(std::string text, std::uint32_t k) : text(std::move(text)), k(k) {}
   std::string text;
   std::uint32_t k;
@@ -79,8 +78,7 @@ class Query {
 };
 
 /// One request to an encoder. The role decides prefixes, such as those of E5.
-class EncodeRequest {
- public:
+struct EncodeRequest {
   enum class Role : std::uint8_t { query, passage };
   EncodeRequest(std::string text, Role role) : text(std::move(text)), role(role) {}
   std::string text;

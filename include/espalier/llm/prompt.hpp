@@ -116,8 +116,7 @@ class Prompt {
 };
 
 /// One sampled text. It includes the stop string that ended it.
-class Completion {
- public:
+struct Completion {
   /// Why a completion ended. `too_long`: the prompt did not fit into the model's context, and the text says so.
   /// `refused`: the server says that the model refused to reply, and the text is its refusal.
   enum class Finish : std::uint8_t { stop, length, other, too_long, refused };

@@ -26,8 +26,7 @@ using RetrieverPort = Port<Query, Passages>;
 using EncoderPort = Port<EncodeRequest, Embedding>;
 
 /// A scheduler of searches that ask language models. Models come last, so that their batches are full.
-class Scheduler : public PortScheduler {
- public:
+struct Scheduler : PortScheduler {
   /// Adds a backend: a batch function (any callable) or a std::unique_ptr<Service>. `max_in_flight` is the number of
   /// outstanding requests of an asynchronous backend, or the largest batch of a synchronous one.
   template <class Backend>

@@ -21,8 +21,7 @@ struct Product {
 };
 
 /// The models, retriever and other services of a method's searches.
-class Ports {
- public:
+struct Ports {
   Ports(ModelPort main_model, RetrieverPort documents)
       : model(std::move(main_model)), retriever(std::move(documents)) {}
   ModelPort model;

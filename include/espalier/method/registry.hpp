@@ -26,8 +26,7 @@ inline auto& methods() {
 /// Registers a method under a name. Use a namespace-scope variable, so that it runs before main():
 /// `inline const Registered<Mine> mine("mine");`
 template <class Mine>
-class Registered {
- public:
+struct Registered {
   /// `args` are the constructor arguments of each new Mine.
   template <class... Args>
   explicit Registered(std::string name, Args... args) {

@@ -17,8 +17,7 @@
 namespace espalier::output {
 
 /// A tree that was read from a file, with the other fields of its line.
-class RecordedTree {
- public:
+struct RecordedTree {
   rag::Tree tree;
   std::string method;
   std::uint64_t seed = 0;

@@ -37,8 +37,7 @@ using Accuracy = detail::ScoreOf<&Scores::acc>;
 
 /// How well an answer agrees with the answers of the other rollouts from the same state: the mean F1 between them.
 /// Needs no gold answer. A single answer gets 1.
-class Agreement {
- public:
+struct Agreement {
   double operator()(const State& state) const { return state.answer() ? 1 : 0; }
   [[nodiscard]] std::vector<double> group(std::span<const State> states) const {
     std::vector<double> values(states.size(), 0);

@@ -18,8 +18,7 @@
 namespace espalier::rag {
 
 /// An action: a segment that the model wants to add, and the thought before it.
-class Action {
- public:
+struct Action {
   Action() = default;
   Action(SegmentKind kind, std::string text, std::string thought, std::string key, bool forced = false)
       : kind(kind), text(std::move(text)), thought(std::move(thought)), key(std::move(key)), forced(forced) {}

@@ -87,7 +87,13 @@ class MappedCorpus::Writer {
 
   /// Returns the corpus. Throws InputError for the first passage whose id an earlier one has.
   MappedCorpus commit() {
-    check_ids();
+    std::sort(ids_.begin(), ids_.end());
+    std::pair<std::size_t, std::size_t> first{0, 0};  // the lines of a passage and of the earlier one, 0 = none
+    for (std::size_t i = 1; i < ids_.size(); ++i)
+      if (ids_[i].first == ids_[i - 1].first && (first.first == 0 || ids_[i].second < first.first))
+        first = {ids_[i].second, ids_[i - 1].second};
+    if (first.first != 0)
+      throw InputError(source_, first.first, "id", "the same stands in line " + std::to_string(first.second));
     if (places_.size() % detail::passages_hashed_together != 0) end_block();
     places_.push_back({file_.position(), 0, 0});
     file_.write("places", std::span(places_));
@@ -102,15 +108,6 @@ class MappedCorpus::Writer {
     return static_cast<std::uint32_t>(text.size());
   }
   void end_block() { hash_.add(std::exchange(hasher_, Hasher()).finish()); }
-  void check_ids() {
-    std::sort(ids_.begin(), ids_.end());
-    std::pair<std::size_t, std::size_t> first{0, 0};  // the lines of a passage and of the earlier one, 0 = none
-    for (std::size_t i = 1; i < ids_.size(); ++i)
-      if (ids_[i].first == ids_[i - 1].first && (first.first == 0 || ids_[i].second < first.first))
-        first = {ids_[i].second, ids_[i - 1].second};
-    if (first.first != 0)
-      throw InputError(source_, first.first, "id", "the same stands in line " + std::to_string(first.second));
-  }
 
   detail::CheckedWriter file_;
   std::string source_;

@@ -16,16 +16,14 @@ namespace espalier::backend {
 namespace detail {
 
 /// A request as JSON without seed and sample, shared by all samples of a prompt.
-class RequestText {
- public:
+struct RequestText {
   explicit RequestText(std::string text) : json(std::move(text)), hash(Hasher().add(json).finish()) {}
   std::string json;
   Hash hash;
 };
 
 /// Notes beside a response, for people: the request, the backend and the cost. No answer depends on them.
-class RecordNote {
- public:
+struct RecordNote {
   std::string source;                          ///< the model's or index's name
   std::string purpose;                         ///< of a request to a model
   std::shared_ptr<const RequestText> request;  ///< null = unknown
@@ -40,30 +38,25 @@ class RecordNote {
 }  // namespace detail
 
 /// One stored response: the key of the request and the bytes of the answer.
-class Record {
- public:
+struct Record {
   /// The kind of a record. The numbers are part of the file format (4 were scores of given texts).
   enum class Kind : std::uint8_t { generation = 1, retrieval = 2, embedding = 3 };
 
-  Record(Hash request, Kind sort, std::string bytes, detail::RecordNote about = {})
-      : key(request), kind(sort), value(std::move(bytes)), note(std::move(about)) {}
   Hash key;
   Kind kind;
   std::string value;
-  detail::RecordNote note;
+  detail::RecordNote note = {};
 };
 
 /// A store failed: it cannot be opened, read or written, or one of its records is damaged. It ends a run and is not
 /// retried.
-class StoreError : public Error {
- public:
+struct StoreError : Error {
   using Error::Error;
 };
 
 /// An append-only map from request keys to responses. Nothing is changed or deleted. Only one thread at a time may call
 /// it.
-class Store {
- public:
+struct Store {
   Store() = default;
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;

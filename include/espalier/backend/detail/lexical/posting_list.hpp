@@ -14,8 +14,7 @@
 namespace espalier::backend::detail {
 
 /// The largest share of its weight that a term gives to a passage, rounded up to a multiple of 1 / 65,535.
-class Share {
- public:
+struct Share {
   static constexpr double whole = 65535;
   /// count / (count + norm), 0 to 1.
   static double of(std::uint32_t count, float norm) { return count / (static_cast<double>(count) + norm); }
