@@ -86,26 +86,17 @@ class Thinking {
     if (!asked_) return;
     const std::string flag = on_ ? "true" : "false", budget = std::to_string(budget_);
     const bool inside = dialect.server == Server::sglang && budget_ > 0;
-    switch (dialect.server) {
-      case Server::vllm:
-      case Server::sglang:
-      case Server::llamacpp:
-        fields.set_json("chat_template_kwargs",
-                        "{\"enable_thinking\":" + flag + (inside ? ",\"thinking_budget\":" + budget : "") + '}');
-        if (budget_ > 0 && !inside)
-          fields.set(dialect.server == Server::vllm ? "thinking_token_budget" : "thinking_budget_tokens", budget_);
-        return;
-      case Server::ollama:
-        if (budget_ > 0) throw refusal(dialect, "a number of thinking tokens", "it knows on and off alone");
-        fields.set_json("think", flag);
-        return;
-      case Server::openai:
-        if (budget_ > 0) throw refusal(dialect, "a number of thinking tokens", "it knows degrees of effort alone");
-        fields.set("reasoning_effort", std::string_view(on_ ? "medium" : "none"));
-        return;
-      case Server::other:
-        throw refusal(dialect, "thinking", "the name of the field is not known there");
-    }
+    const bool ollama = dialect.server == Server::ollama, openai = dialect.server == Server::openai;
+    if (dialect.server == Server::other) throw refusal(dialect, "thinking", "the name of the field is not known there");
+    if (budget_ > 0 && (ollama || openai))
+      throw refusal(dialect, "a number of thinking tokens",
+                    ollama ? "it knows on and off alone" : "it knows degrees of effort alone");
+    if (ollama) return void(fields.set_json("think", flag));
+    if (openai) return void(fields.set("reasoning_effort", std::string_view(on_ ? "medium" : "none")));
+    fields.set_json("chat_template_kwargs",
+                    "{\"enable_thinking\":" + flag + (inside ? ",\"thinking_budget\":" + budget : "") + '}');
+    if (budget_ > 0 && !inside)
+      fields.set(dialect.server == Server::vllm ? "thinking_token_budget" : "thinking_budget_tokens", budget_);
   }
 
  private:

@@ -137,26 +137,18 @@ class GbnfText {
   }
   /// A form as a part of others. `single`: it must be one item.
   std::string written(const FormPtr& form, bool single) {
+    using enum Form::Kind;
+    if (form->kind == one_of || form->kind == none_of) return set_text(*form);
+    if (form->kind == either) return '(' + alternatives(form) + ')';
+    if (form->kind == repeat) return repeated(*form);
     std::string out;
-    switch (form->kind) {
-      case Form::Kind::text:
-        out += '"';
-        for (const char c : form->text) append_escaped(out, c, "\"\\");
-        return out += '"';
-      case Form::Kind::one_of:
-      case Form::Kind::none_of:
-        return set_text(*form);
-      case Form::Kind::sequence:
-        for (const FormPtr& part : form->parts)
-          (out += out.empty() ? "" : " ") +=
-              part->role.empty() ? written(part, part->kind == Form::Kind::either) : rule(part);
-        return single ? '(' + out + ')' : out;
-      case Form::Kind::either:
-        return '(' + alternatives(form) + ')';
-      case Form::Kind::repeat:
-        return repeated(*form);
+    if (form->kind == text) {
+      for (const char c : form->text) append_escaped(out, c, "\"\\");
+      return '"' + out + '"';
     }
-    return out;
+    for (const FormPtr& part : form->parts)
+      (out += out.empty() ? "" : " ") += part->role.empty() ? written(part, part->kind == either) : rule(part);
+    return single ? '(' + out + ')' : out;
   }
   std::string repeated(const Form& form) {
     const FormPtr& part = form.parts[0];
@@ -185,27 +177,20 @@ class GbnfText {
 
 /// Writes a form as a regular expression of the common kind: groups, sets, `{m,n}`.
 inline std::string regex_text(const FormPtr& form, bool single = false) {
+  using enum Form::Kind;
+  if (form->kind == one_of || form->kind == none_of) return set_text(*form);
+  if (form->kind == repeat) return regex_text(form->parts[0], true) + times(form->low, form->high);
   std::string out;
-  switch (form->kind) {
-    case Form::Kind::text:
-      for (const char c : form->text) {
-        if (c == '\n' || c == '\t' || c == '\r') append_escaped(out, c, "");
-        else (out += std::string_view("\\^$.|?*+()[]{}/").find(c) == std::string_view::npos ? "" : "\\") += c;
-      }
-      return single && form->text.size() != 1 ? "(?:" + out + ')' : out;
-    case Form::Kind::one_of:
-    case Form::Kind::none_of:
-      return set_text(*form);
-    case Form::Kind::sequence:
-      for (const FormPtr& part : form->parts) out += regex_text(part, part->kind == Form::Kind::either);
-      return single ? "(?:" + out + ')' : out;
-    case Form::Kind::either:
-      for (const FormPtr& part : form->parts) (out += out.empty() ? "" : "|") += regex_text(part);
-      return "(?:" + out + ')';
-    case Form::Kind::repeat:
-      return regex_text(form->parts[0], true) + times(form->low, form->high);
+  for (const char c : form->text) {
+    if (c == '\n' || c == '\t' || c == '\r') append_escaped(out, c, "");
+    else (out += std::string_view("\\^$.|?*+()[]{}/").find(c) == std::string_view::npos ? "" : "\\") += c;
   }
-  return out;
+  if (form->kind == text) return single && form->text.size() != 1 ? "(?:" + out + ')' : out;
+  for (const FormPtr& part : form->parts) {
+    if (form->kind == either) (out += out.empty() ? "" : "|") += regex_text(part);
+    else out += regex_text(part, part->kind == either);
+  }
+  return single || form->kind == either ? "(?:" + out + ')' : out;
 }
 
 }  // namespace espalier::detail

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/method/airrag/detail/allowance.hpp>
-#include <espalier/method/airrag/detail/queries.hpp>
 #include <espalier/method/airrag/options.hpp>
 #include <espalier/method/airrag/prompts.hpp>
 #include <espalier/method/detail/evidence.hpp>
