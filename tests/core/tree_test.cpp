@@ -1,8 +1,11 @@
+#include <espalier/core/concepts.hpp>
 #include <espalier/core/context.hpp>
 #include <espalier/core/tree.hpp>
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -61,6 +64,30 @@ TEST_CASE("a pruned node stays in the tree with its reason") {
   CHECK(tree[1].status == Status::pruned);
   CHECK(tree[1].reason == Reason::not_best);
   CHECK(tree.children(0).size() == 3);
+}
+
+TEST_CASE("an id that is no node's is an error that names it, and leaves the tree as it was") {
+  Words tree = small();
+  const char* said = "there is no node 5 in a tree of 5";
+  CHECK_THROWS_WITH_AS((void)tree.state(5), said, TreeError);
+  CHECK_THROWS_WITH_AS((void)tree.action(5), said, TreeError);
+  CHECK_THROWS_WITH_AS((void)tree.children(5), said, TreeError);
+  CHECK_THROWS_WITH_AS((void)tree.path(5), said, TreeError);
+  CHECK_THROWS_WITH_AS(tree.prune(5, Reason::not_best), said, TreeError);
+  CHECK_THROWS_WITH_AS(tree.annotate("score", 5, 1), said, TreeError);
+  CHECK_THROWS_WITH_AS(tree.add(5, 'e', "e", 0, 1), said, TreeError);
+  CHECK(tree.annotations.empty());
+  tree.annotate("score", 4, 1);
+  CHECK_THROWS_WITH_AS((void)tree.annotation("score", 5), said, TreeError);
+  CHECK_THROWS_AS((void)tree.path(no_node), TreeError);
+  CHECK_THROWS_WITH_AS(tree.prune(0, Reason::not_best), "the root of a tree cannot be pruned", TreeError);
+  CHECK(tree[0].status == Status::open);
+}
+
+TEST_CASE("a prior is a number, 0 or more") {
+  CHECK_THROWS_WITH_AS(Proposal<char>('e', 0, std::nanf("")), "a prior is nan, not 0 or more", TreeError);
+  CHECK_THROWS_WITH_AS(Proposal<char>('e', 0, -0.5F), "a prior is -0.500000, not 0 or more", TreeError);
+  CHECK_THROWS_AS(Proposal<char>('e', 0, std::numeric_limits<float>::infinity()), TreeError);
 }
 
 TEST_CASE("a node costs 40 bytes for a double") { CHECK(sizeof(Node<double>) == 40); }

@@ -66,6 +66,9 @@ TEST_CASE("top-k keeps the best by value, then prior, then age") {
   CHECK(family(TopK(3)).cut == Cuts{{4, Reason::not_best}, {5, Reason::not_best}});  // 2, 3 (prior), 1 (older than 4)
   CHECK(!family(TopK(1)).enough);
   CHECK_THROWS_AS(TopK(0), std::invalid_argument);
+  const int negative = -1;
+  CHECK_THROWS_WITH_AS(TopK(static_cast<std::size_t>(negative)), "option 'top_k' is -1, allowed: 1 or more",
+                       std::invalid_argument);
 }
 
 TEST_CASE("a threshold on values is a number, or a distance from the best or from the parent") {

@@ -417,8 +417,12 @@ TEST_CASE("a value outside the declared range ends the search with an error that
   Mcts windowed({.simulations = 9, .width = 2, .window = 4, .range = {0, 1}}, pays);
   CHECK_THROWS_WITH_AS(testing::complete(windowed(env, env.root(), Seed(1))), said, Error);
   CHECK(Mcts({.simulations = 9, .width = 2, .range = {0, 1.5}}, pays).search(env, env.root(), Seed(1))[0].visits == 9);
-  const auto nan = [](const toy::Bandit&, toy::Bandit::State) { return std::nan(""); };
-  CHECK_THROWS_AS(Mcts({.simulations = 9, .width = 2}, nan).search(env, env.root(), Seed(1)), Error);
+  for (const double wrong : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+    const auto value = [=](const toy::Bandit&, toy::Bandit::State) { return wrong; };
+    const std::string named = "a value of " + std::to_string(wrong) + " is not finite";
+    CHECK_THROWS_WITH_AS(Mcts({.simulations = 9, .width = 2}, value).search(env, env.root(), Seed(1)), named.c_str(),
+                         TreeError);
+  }
 }
 
 TEST_CASE("first play decides how soon the other arms are tried") {

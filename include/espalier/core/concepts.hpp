@@ -4,11 +4,13 @@
 #include <espalier/core/detail/awaited.hpp>
 #include <espalier/core/tree.hpp>
 
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <ranges>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -25,7 +27,9 @@ template <class Action>
 class Proposal {
  public:
   Proposal(Action action, Kind kind, float prior = 1, Reason closed = Reason::none)
-      : action(std::move(action)), kind(kind), prior(prior), closed(closed) {}
+      : action(std::move(action)), kind(kind), prior(prior), closed(closed) {
+    if (!(prior >= 0 && prior < HUGE_VALF)) throw TreeError("a prior is " + std::to_string(prior) + ", not 0 or more");
+  }
   Action action;
   Kind kind;      ///< may differ from the requested kind (a decision yields answers and questions)
   float prior;    ///< share of the samples or of the policy, [0, 1]

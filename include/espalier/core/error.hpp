@@ -28,6 +28,12 @@ class PolicyError : public Error {
   using Error::Error;
 };
 
+/// A tree has no such node, or cannot take such a number. The message names it.
+class TreeError : public Error {
+ public:
+  using Error::Error;
+};
+
 /// A backend failed. `transport` failures are retried, `permanent` ones are not (docs page "contracts").
 class BackendError : public Error {
  public:

@@ -67,6 +67,10 @@ struct Node {
 
 namespace detail {
 
+[[noreturn]] inline void no_such_node(NodeId id, std::uint64_t nodes) {
+  throw TreeError("there is no node " + std::to_string(id) + " in a tree of " + std::to_string(nodes));
+}
+
 /// Copies what a search found out about a node, except its value and its place in the tree.
 template <class A, class B>
 void take_findings(Node<A>& to, const Node<B>& from) {
@@ -119,6 +123,7 @@ struct SearchFacts {
 
 /// Nodes in one array, addressed by 32-bit ids. Parents come before their children, and siblings are in order of
 /// creation. States and actions are stored beside the numbers. A node copies no history. The root has a default action.
+/// An id that is no node's is a TreeError, except in operator[], which does not look.
 template <class State_, class Action_, class Value_ = double>
 class Tree : public SearchFacts {
  public:
@@ -142,7 +147,7 @@ class Tree : public SearchFacts {
     actions_.reserve(nodes);
   }
   NodeId add(NodeId parent, Action action, State state, Kind kind, float prior) {
-    const NodeId id = append(parent, std::move(action), std::move(state), kind, prior);
+    const NodeId id = append(known(parent), std::move(action), std::move(state), kind, prior);
     auto& above = nodes_[parent];
     if (above.first_child == no_node) above.first_child = id;
     else nodes_[above.last_child].next_sibling = id;
@@ -156,24 +161,25 @@ class Tree : public SearchFacts {
   [[nodiscard]] Node<Value>& operator[](NodeId id) { return nodes_[id]; }
   /// Says that a node's numbers may be read soon. Any id will do.
   void expect(NodeId id) const { __builtin_prefetch(nodes_.data() + id); }
-  [[nodiscard]] const State& state(NodeId id) const { return states_[id]; }
-  [[nodiscard]] State& state(NodeId id) { return states_[id]; }
-  [[nodiscard]] const Action& action(NodeId id) const { return actions_[id]; }
+  [[nodiscard]] const State& state(NodeId id) const { return states_[known(id)]; }
+  [[nodiscard]] State& state(NodeId id) { return states_[known(id)]; }
+  [[nodiscard]] const Action& action(NodeId id) const { return actions_[known(id)]; }
 
   /// Children of a node in order of creation.
   [[nodiscard]] std::vector<NodeId> children(NodeId id) const {
     std::vector<NodeId> ids;
-    for (NodeId child = nodes_[id].first_child; child != no_node; child = nodes_[child].next_sibling)
+    for (NodeId child = nodes_[known(id)].first_child; child != no_node; child = nodes_[child].next_sibling)
       ids.push_back(child);
     return ids;
   }
   /// Ids from the root to this node, both included.
   [[nodiscard]] std::vector<NodeId> path(NodeId id) const {
     std::vector<NodeId> ids;
-    for (; id != no_node; id = nodes_[id].parent) ids.push_back(id);
+    for (id = known(id); id != no_node; id = nodes_[id].parent) ids.push_back(id);
     return {ids.rbegin(), ids.rend()};
   }
   void prune(NodeId id, Reason reason) {
+    if (known(id) == root()) throw TreeError("the root of a tree cannot be pruned");
     nodes_[id].status = Status::pruned;
     nodes_[id].reason = reason;
   }
@@ -186,6 +192,7 @@ class Tree : public SearchFacts {
 
   /// Annotates one node. All other nodes of a new annotation get NaN.
   void annotate(const std::string& name, NodeId id, double number) {
+    id = known(id);
     auto& numbers = annotations[name];
     numbers.resize(size(), std::numeric_limits<double>::quiet_NaN());
     numbers[id] = number;
@@ -193,8 +200,8 @@ class Tree : public SearchFacts {
   /// The node's number with this name, NaN if it has none.
   [[nodiscard]] double annotation(const std::string& name, NodeId id) const {
     const auto it = annotations.find(name);
-    return it != annotations.end() && id < it->second.size() ? it->second[id]
-                                                             : std::numeric_limits<double>::quiet_NaN();
+    return it != annotations.end() && known(id) < it->second.size() ? it->second[id]
+                                                                    : std::numeric_limits<double>::quiet_NaN();
   }
   /// The seed of each node, by its path: a child's place among its siblings. Searches draw under these.
   [[nodiscard]] std::vector<Seed> seeds() const {
@@ -208,6 +215,11 @@ class Tree : public SearchFacts {
   }
 
  private:
+  /// This id, if it is a node's.
+  [[nodiscard]] NodeId known(NodeId id) const {
+    if (id >= nodes_.size()) detail::no_such_node(id, nodes_.size());
+    return id;
+  }
   NodeId append(NodeId parent, Action action, State state, Kind kind, float prior) {
     if (nodes_.size() >= no_node) throw Error("a tree holds at most 2^32 - 1 nodes");
     Node<Value> node;

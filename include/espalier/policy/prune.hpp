@@ -44,7 +44,7 @@ Verdict best_of_equals(const Tree& tree, std::span<const NodeId> siblings, Equal
 class TopK {
  public:
   explicit TopK(std::size_t k) : k_(k) {
-    if (k == 0) bad_option("top_k", k, "1 or more");
+    if (const auto n = static_cast<std::int64_t>(k); n < 1) bad_option("top_k", n, "1 or more");
   }
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
@@ -64,8 +64,8 @@ class TopK {
 class Budgeted {
  public:
   Budgeted(std::uint64_t calls, std::size_t k) : calls_(calls), k_(k) {
-    if (calls == 0) bad_option("calls", calls, "1 or more");
-    if (k == 0) bad_option("k", k, "1 or more");
+    if (const auto n = static_cast<std::int64_t>(calls); n < 1) bad_option("calls", n, "1 or more");
+    if (const auto n = static_cast<std::int64_t>(k); n < 1) bad_option("k", n, "1 or more");
   }
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {

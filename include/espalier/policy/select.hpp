@@ -17,8 +17,7 @@
 ///   p.alone(parent), which says where p.at(parent) gives the same scores.
 namespace espalier {
 
-/// The value that stands for the mean of a child without visits. One all of whose visits are under way has the
-/// parent's.
+/// The value that stands for the mean of a child without visits.
 enum class FirstPlay : std::uint8_t {
   infinite,  ///< it is tried before any visited child, the oldest first
   parent,    ///< the parent's mean

@@ -18,8 +18,7 @@ namespace espalier::method {
 
 namespace detail {
 
-/// UCT over mean search values (Eq. 3). With `divide_again` the mean is divided by N once more, as in the published
-/// code.
+/// UCT over mean search values (Eq. 3). `divide_again`: the mean is divided by N once more, as in the published code.
 class DecoupleUct {
  public:
   DecoupleUct(double w, bool divide_again) : w_(w), divide_again_(divide_again) {}

@@ -5,6 +5,7 @@
 #include <espalier/core/tree.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <type_traits>
@@ -71,7 +72,7 @@ Tree<int, int> misfit() {
   else static_assert(fits<Env>, "search: environment or evaluator gives a Task. Call engine(env, root, seed) instead");
   return {};
 }
-/// The declared range of values. A value outside it, or NaN, is an error that names the value.
+/// The declared range of values. A value outside it, or that is not finite, is an error that names the value.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -80,9 +81,10 @@ struct ValueRange {
     if (!(low <= high)) bad_option("range", low, "a low end that is not above the high end");
   }
   void expect(double value) const {
+    if (!std::isfinite(value)) throw TreeError("a value of " + std::to_string(value) + " is not finite");
     if (value >= low && value <= high) return;
-    throw Error("a value of " + std::to_string(value) + " lies outside the declared range [" + std::to_string(low) +
-                ", " + std::to_string(high) + "]");
+    throw TreeError("a value of " + std::to_string(value) + " lies outside the declared range [" + std::to_string(low) +
+                    ", " + std::to_string(high) + "]");
   }
 };
 
@@ -104,7 +106,11 @@ void enter_evaluation(Tree& tree, NodeId node, Result&& result, const Back& back
     if constexpr (requires { back.price(tree, node, result); }) back.price(tree, node, result);
     for (const auto& [state, value] : result.terminals) range.expect(utility(value));
     tree[node].evaluated = true;
-    if (!result.known) return tree.prune(node, tree.ledger.refused ? Reason::budget : Reason::malformed);
+    if (!result.known) {
+      tree[node].status = Status::pruned;  // the root too
+      tree[node].reason = tree.ledger.refused ? Reason::budget : Reason::malformed;
+      return;
+    }
     enter(result.value);
     for (auto& [state, value] : result.terminals) tree.rollouts.push_back({node, std::move(state), value});
   } else {

@@ -95,16 +95,15 @@ Sibling chosen_child(const Select& select, Env& env, Tree& tree, NodeId parent) 
 template <class Tree>
 void note_choice(Tree& tree, NodeId parent, NodeId chosen) {
   const auto mean = [&](NodeId id) { return utility(tree[id].total) / tree[id].visits; };
-  std::size_t others = 0;
+  std::size_t valued = 0;
   bool explored = false;
   for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling) {
-    if (tree[id].status == Status::pruned || tree[id].solved || id == chosen) continue;
+    if (tree[id].status == Status::pruned || tree[id].solved) continue;
     if (tree[id].visits == 0) return;
-    ++others;
+    ++valued;
     explored = explored || mean(id) > mean(chosen);
   }
-  if (others == 0 || tree[chosen].visits == 0) return;
-  ++tree.choices;
+  tree.choices += valued > 1;
   tree.explored += explored;
 }
 
