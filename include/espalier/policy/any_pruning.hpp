@@ -92,8 +92,10 @@ struct AnyPruning {
 /// The ready-made policies that a text names, as "top_k:2" or "before:top_k:2,threshold:0.3". An empty one names none.
 inline AnyPruning pruning_of(const std::string& text) {
   if (text.empty()) return {};
-  if (const auto comma = text.find(','); comma != std::string::npos)
+  if (const auto comma = text.find(','); comma != std::string::npos) {
+    if (comma == 0 || comma + 1 == text.size()) bad_option("prune", text, AnyPruning::texts);
     return pruning_of(text.substr(0, comma)).then(pruning_of(text.substr(comma + 1)));
+  }
   const auto colon = std::min(text.find(':'), text.size() - 1);
   const std::string name = text.substr(0, text.find(':'));
   if (name == "before" || name == "keep") {
