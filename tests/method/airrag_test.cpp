@@ -636,7 +636,8 @@ TEST_CASE(
 TEST_CASE("agreement by words, worked out by hand (AirRAG, Eq. 2)") {
   CHECK(jaccard("The Eiffel Tower", "eiffel tower!") == 1);  // articles and punctuation count for nothing
   CHECK(jaccard("Eiffel Tower Paris", "Paris") == doctest::Approx(1.0 / 3));
-  CHECK(jaccard("a", "The") == 1);  // both empty
+  CHECK(jaccard("a", "The") == 0);  // articles alone stand as they are
+  CHECK(jaccard("A", "a") == 1);
   CHECK(jaccard("", "Paris") == 0);
   const std::vector<std::string> answers{"Rome", "Paris France", "Paris"};
   const auto scores = agreement_scores<std::string>(answers, jaccard);
