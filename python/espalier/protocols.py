@@ -161,7 +161,15 @@ class PruningPolicy(Protocol):
     def __call__(self, siblings: Sequence[Sibling], /) -> Pruned: ...
 
 
-PruningLike: TypeAlias = str | Pruning | PruningPolicy
+class _Before(Protocol):
+    def before(self, siblings: Sequence[Sibling], /) -> Pruned: ...
+
+
+class _Keep(Protocol):
+    def keep(self, siblings: Sequence[Sibling], /) -> Pruned: ...
+
+
+PruningLike: TypeAlias = str | Pruning | PruningPolicy | _Before | _Keep
 
 
 class Backup(Protocol):
