@@ -94,6 +94,7 @@ NAMES = {
     "espalier.adapters.VllmModel": "`espalier.OpenAi` asks vLLM's server, or a function of a list of prompts",
     "espalier.adapters.FlashRagRetriever": "a function of a list of queries that returns lists of passages",
     "espalier.adapters.QdrantRetriever": "a function of a list of queries that returns lists of passages",
+    "espalier.problem.Verdict": "`from espalier.search import Verdict`",
     "espalier.search.NodeEvent": "finished trees hold what events told",
     "espalier.search.SimulationEvent": "finished trees hold what events told",
     "espalier.search.PrunedEvent": "finished trees hold what events told",

@@ -26,14 +26,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from . import _core
 from ._core import ProblemNode, ProblemTree, Proposal, Puct, Siblings, Uct
 from .bridge.per_request import PerRequest
-from .bridge.pruning import Verdict
 from .errors import whole
+from .gone import absent
 from .protocols import Batch, Problem
 
 if TYPE_CHECKING:
     from .protocols import Backup, Evaluator, PruningLike, SelectionPolicy, SiblingSelectionPolicy
 
-__all__ = ["Problem", "ProblemNode", "ProblemTree", "Proposal", "Siblings", "Verdict", "layered", "mcts"]
+__all__ = ["Problem", "ProblemNode", "ProblemTree", "Proposal", "Siblings", "layered", "mcts"]
+
+if not TYPE_CHECKING:
+    __getattr__ = absent(__name__)
 
 
 def mcts(

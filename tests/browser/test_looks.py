@@ -93,7 +93,7 @@ def test_texts_have_the_whole_width_until_a_node_is_chosen(page, reports):
     high = page.locator(".outline").bounding_box()["y"]
     alone = page.locator("#row-1 .text").bounding_box()["width"]
     page.click("#row-1")
-    assert page.locator("#row-1 .text").bounding_box()["width"] < alone - 250
+    until(page, f"document.querySelector('#row-1 .text')?.getBoundingClientRect().width < {alone - 250}")
     assert page.locator(".outline").bounding_box()["y"] == high  # nothing moves below the pointer
     assert page.evaluate(right, ".tree-card") < page.evaluate(right, ".panel") == page.evaluate(right, ".detail")
     page.click(".panel button:text('close')")

@@ -11,8 +11,8 @@ import weakref
 import espalier as esp
 import numpy as np
 import pytest
-from espalier.problem import Proposal, Verdict, layered, mcts
-from espalier.search import Before, Keep, Uct
+from espalier.problem import Proposal, layered, mcts
+from espalier.search import Before, Keep, Uct, Verdict
 
 
 class Bandit:
