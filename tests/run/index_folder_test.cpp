@@ -169,7 +169,7 @@ TEST_CASE("bad corpora are refused by file, line and field, and leave no index")
   CHECK(refused(a + b + "\n" + a + b) == ":4: field 'id': the same stands in line 1");
   CHECK(refused(a + R"({"id":"b"})") == ":2: field 'contents': is missing");
   CHECK(refused(a + R"({"id":"","text":""})") == ":2: field 'id': is empty");
-  CHECK(refused(a + R"({"id":7,"text":""})") == ":2: field 'id': is not a text");
+  CHECK(refused(a + R"({"id":7.5,"text":""})") == ":2: field 'id': is not a text");
   CHECK(refused(a + "{").starts_with(":2: is not JSON"));
   CHECK(refused("\n") == ": is empty");
   std::filesystem::remove(folder / "bad.jsonl");

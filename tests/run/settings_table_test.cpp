@@ -38,7 +38,7 @@ TEST_CASE("each setting has a name, an option and a field of its own") {
     CHECK_FALSE(setting.help.empty());
     if (!setting.choices.empty()) CHECK(std::holds_alternative<std::string*>(setting.field));
   }
-  CHECK(fields.size() == 48);
+  CHECK(fields.size() == 49);
 }
 
 TEST_CASE("the table writes into the settings and shows their values as JSON") {
