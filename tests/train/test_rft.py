@@ -64,7 +64,7 @@ def run_of(world: Path, replies: dict[int, list[str]], **more: Any) -> tuple[Pat
 
 
 def test_a_rule_keeps_right_chains_once_and_counts_the_others(world: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("espalier.train.rft.MOST_RETRIEVALS", 1)
+    monkeypatch.setattr(sys.modules["espalier.train.rft"], "MOST_RETRIEVALS", 1)
     replies = {0: [RIGHT], 1: [WRONG], 2: ["no form"], 3: [RIGHT], 4: [SEARCH, RIGHT], 5: [SEARCH, SEARCH, RIGHT]}
     run, _ = run_of(world, replies)
     kept = by_rule(run, {"q": ["gold"]})
@@ -124,7 +124,7 @@ def train(world: Path, model: Path, out: Path, **more: Any) -> Any:
 
 def test_what_was_sampled_and_trained_is_recognised(world, tiny, tmp_path, monkeypatch):
     """An untrained model is never right, so that here every chain is kept."""
-    monkeypatch.setattr("espalier.train.rft.fault", lambda *args: "")
+    monkeypatch.setattr(sys.modules["espalier.train.rft"], "fault", lambda *args: "")
     out = tmp_path / "out"
 
     def killed(path: Path, text: str) -> None:
