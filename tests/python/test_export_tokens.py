@@ -110,7 +110,7 @@ def test_lengths_worked_out_by_hand(tmp_path: Path, tokenizer: str):
     assert verdicts(run, "dpo.explicit", tokenizer, 31)[1] == ("openrlhf", "dropped")
     assert verdicts(run, "dpo.explicit", tokenizer, 33)[0] == ("trl DPOTrainer", "cut")
     assert verdicts(run, "dpo.explicit", tokenizer, 30)[0] == ("trl DPOTrainer", "cut")
-    assert verdicts(run, "dpo.explicit", tokenizer, 29)[0] == ("trl DPOTrainer", "dropped")
+    assert verdicts(run, "dpo.explicit", tokenizer, 29)[0] == ("trl DPOTrainer",)  # equal sides are left out
     for format in ("dpo.sharegpt_ranking", "dpo.alpaca_ranking"):
         # 1 + 5 + 29 + 1 + 1 and 1 + 10 + 4 + 1 + 1
         assert verdicts(run, format, tokenizer, 54)[0] == ("llamafactory", "kept")

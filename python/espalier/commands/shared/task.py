@@ -6,11 +6,13 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Container, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 from ... import _core
 from ...datasets import said_twice
+from ...errors import Error
 from ...runs.job import RunResult
 from ...runs.progress import shown_as
 from ...runs.summary import one_line
@@ -30,9 +32,10 @@ def do_task(
     """Runs `job` with the line's settings. None after a dry run. `without` names options that are not settings."""
     settings = settings_of(arguments, without)
     config = arguments.given(arguments)
-    asked = _core.read_questions(settings["questions"], settings.get("limit") or 0, False)
-    if twice := said_twice((question.id, question.text) for question in asked):
-        print(f"espalier: {settings['questions']}: {twice}", file=sys.stderr)
+    with suppress(Error, TypeError):  # what is wrong is said by the task, in its order
+        asked = _core.read_questions(settings["questions"], settings.get("limit") or 0, False)
+        if twice := said_twice((question.id, question.text) for question in asked):
+            print(f"espalier: {settings['questions']}: {twice}", file=sys.stderr)
     if arguments.dry_run:
         dry_run(task, settings, config, as_json=arguments.json)
         return None
