@@ -24,7 +24,7 @@ namespace {
 using namespace espalier;
 using namespace espalier::detail;
 
-constexpr std::size_t passages = 5'000'000, last = passages - 1, step = 99'991, fillers = 5, vocabulary = 50'000;
+constexpr std::size_t passages = 5'000'000, last = passages - 1, stride = 99'991, fillers = 5, vocabulary = 50'000;
 
 std::size_t filler(std::size_t passage, std::size_t place) { return mix64(passage * fillers + place) % vocabulary; }
 
@@ -36,7 +36,7 @@ void write_source(const std::string& path) {
   for (std::size_t i = 0; i < passages; ++i) {
     line.assign(R"({"id": ")").append(id_of(i)).append(R"(", "title": "every", "text": ")");
     line.append(i % 2 == 0 ? "even" : "odd").append(i == 0 || i == 4'194'304 || i == last ? " needle" : " hay");
-    line.append(" m").append(std::to_string(i % step));
+    line.append(" m").append(std::to_string(i % stride));
     for (std::size_t place = 0; place < fillers; ++place) line.append(" w").append(std::to_string(filler(i, place)));
     file << line.append("\"}\n");
   }
@@ -99,8 +99,8 @@ TEST_CASE("5 million passages are searched with less than 300 MB, and the answer
 
   CHECK(ids("needle", 9) == Ids{"p0", "p4194304", "p4999999"});
   CHECK(ids("every", 3) == Ids{"p0", "p1", "p2"});
-  CHECK(ids("m77", 100) == each(77, step));
-  CHECK(ids("m77 every odd", 52) == each(77, 2 * step) + each(77 + step, 2 * step) + Ids{"p1"});
+  CHECK(ids("m77", 100) == each(77, stride));
+  CHECK(ids("m77 every odd", 52) == each(77, 2 * stride) + each(77 + stride, 2 * stride) + Ids{"p1"});
   CHECK(ids("nowhere", 3) == Ids{});
   // Each passage is as long as the mean: a word's weight over 1 + k1.
   CHECK(found("needle", 1)[0].score() == doctest::Approx(std::log(1 + (passages - 3 + 0.5) / 3.5) / 2.2).epsilon(1e-6));
