@@ -32,7 +32,7 @@ from .commands import (
 from .commands.shared.config import with_config
 from .commands.shared.parser import EXIT_CODES, Parser, add_command
 from .doctor.inputs import distribution
-from .errors import Error, InputError, MissingPart, StoreError
+from .errors import Error, InputError, MissingPart, PolicyError, StoreError
 from .gone import gone_command
 
 
@@ -122,7 +122,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 print(f"  {hint}", file=sys.stderr)
         if isinstance(error, (InputError, StoreError, OSError)):
             return 3
-        return 2 if isinstance(error, (ValueError, MissingPart)) else 1
+        return 2 if isinstance(error, (ValueError, MissingPart, PolicyError)) else 1
 
 
 if __name__ == "__main__":

@@ -177,6 +177,7 @@ def test_version_names_the_parts_that_are_there_and_those_left_out(capsys, monke
         (["expand", "--questions", "q", "--out", "o", "--set", "threshold=7"], "'threshold' is 7"),
         (["expand", "--questions", "q", "--out", "o", "--set", "k=0"], "'k' is 0, allowed: 1 or more"),
         (["expand", "--questions", "q", "--out", "o", "--set", "k=three"], "'k' is three"),
+        (["expand", "--questions", "q", "--out", "o", "--method", "airrag", "--prune", "keep:top_k:1"], "no moment"),
         (["options", "--method", "x"], "unknown method"),
         (["world", "--out", "w", "--passages", "1"], "'passages' is 1"),
     ],
