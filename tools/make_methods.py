@@ -74,7 +74,7 @@ def type_of(row: list[str]) -> str:
     option, _, allowed, _, kind = row
     if kind == "choice":
         kind = f"Literal[{', '.join(json.dumps(word) for word in allowed.split(', '))}]"
-    return kind + {"reward": " | RewardLike", "prune": " | PruningLike"}.get(option, "")
+    return {"reward": f"{kind} | RewardLike", "prune": "PruningLike"}.get(option, kind)
 
 
 def keywords_of(method: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ class Options(TypedDict, total=False):
     max_calls: int | None
     match_budget: bool | None
     shots: int | None
-    prune: str | PruningLike | None
+    prune: PruningLike | None
     set: Mapping[str, object] | None
     preset: Literal["paper", "code"] | None
     answer: bool | None
