@@ -70,7 +70,7 @@ void bind_problem(py::module_& m) {
   py::class_<Siblings>(m, "Siblings",
                        "What a selection may read of a node's children besides N, Q and P, one array entry per child.")
       .def_readonly("visits", &Siblings::visits, "Finished visits. N is `visits` + `pending`.")
-      .def_readonly("pending", &Siblings::pending, "Simulations under way through the child (virtual loss).")
+      .def_readonly("pending", &Siblings::pending, "Simulations under way through the child.")
       .def_readonly("totals", &Siblings::totals, "Sums of values. Q is `totals` / `visits`.")
       .def_readonly("kinds", &Siblings::kinds, "Kinds of the actions that led there.")
       .def_readonly("status", &Siblings::status, "'open', 'growing', 'expanded' or 'terminal'.")

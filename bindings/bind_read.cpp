@@ -65,7 +65,7 @@ void bind_read(py::module_& m) {
         return read ? output::detail::unread_gold(fields, gold) : "";
       },
       py::arg("row"), py::arg("gold"));
-  m.attr("id_fields") = py::tuple(py::cast(detail::id_fields));
+  m.attr("id_fields") = py::tuple(py::cast(detail::question_ids));
   m.def(
       "read_trees",
       [](const std::string& path) {

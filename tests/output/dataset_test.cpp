@@ -166,6 +166,11 @@ TEST_CASE("what looks like gold or an alias is named if it is not read") {
   CHECK(beside(R"("metadata":{"answer_aliases":["Bea"]})").starts_with("f.jsonl:1: field 'metadata.answer_aliases'"));
   CHECK(beside(R"("answer_type":"name","has_answer":true,"gold_doc_ids":["3"],"model_answer":"Bea","label":"hard")") ==
         "");
+  CHECK(beside(R"("answer_options":["Rome","Bea"],"answer_explanation":"why","gpt_answer":"Bea","answer_idx":2)") ==
+        "");
+  CHECK(refusal(R"({"doc_id":"d","question_id":"q7","question":"q","golden_answers":["a"]})"
+                "\n"
+                R"({"doc_id":"d","question_id":"q8","question":"r","golden_answers":["a"]})") == "");
   const std::string inner = R"({"id":"a","question":"q","reward_model":{"ground_truth":{"target":["y"]}}})";
   CHECK(refusal(inner).starts_with("f.jsonl:1: field 'reward_model.ground_truth': looks like gold"));
 }

@@ -6,6 +6,7 @@ import pickle
 
 import espalier as esp
 import pytest
+from conftest import needs_journal
 from espalier.errors import PolicyError
 from espalier.problem import layered, mcts
 from espalier.search import F1, AllOf, Beam, Before, Budgeted, Dedup, Keep, Mcts, Rollout, Threshold, TopK
@@ -187,11 +188,8 @@ def best_only(siblings):
     return [one.id for one in siblings if one.value < max(other.value for other in siblings)]
 
 
+@needs_journal
 def test_a_run_records_its_policy_and_refuses_another(data, tmp_path):
-    from conftest import JOURNAL
-
-    if not JOURNAL:
-        pytest.skip("no journal")
     run = {**data, "limit": 2, "method": "decex", "model": "simulated"}
     esp.expand(**run, out=tmp_path / "text", prune="top_k:2")
     esp.expand(**run, out=tmp_path / "own", prune=best_only)

@@ -237,6 +237,16 @@ TEST_CASE("a policy of erased type sees the path to its siblings and their ids i
   CHECK(ids == std::vector<NodeId>{1, 2, 3, 4});
 }
 
+TEST_CASE("priors of what a policy leaves add up to 1 again, and nobody asks about nobody") {
+  const auto best = Mcts({.simulations = 9, .width = 4, .values = MctsOptions::Values::all}, pays, Puct(), TopK(2));
+  const auto tree = grown(best);
+  float sum = 0;
+  for (const NodeId id : tree.children(0)) sum += tree[id].status == Status::pruned ? 0 : tree[id].prior;
+  CHECK(sum == 1);
+  const auto none = AllOf(Threshold(2), Threshold(0.5, Threshold::Of::parent));
+  CHECK(none(tree, std::span<const NodeId>(tree.children(0))).cut.size() == 4);
+}
+
 TEST_CASE("ready-made policies are named by a text") {
   const auto cut_by = [](const std::string& text) { return arms(grown(Beam({.width = 4}, pays, pruning_of(text)))); };
   CHECK(cut_by("") == Arms{"1", "1", "1", "1"});
@@ -249,7 +259,7 @@ TEST_CASE("ready-made policies are named by a text") {
   CHECK(pruning_of("keep:top_k:1,threshold:0:parent,budgeted:9:2").name ==
         "keep:top_k:1,threshold:0:parent,budgeted:9:2");
   for (const char* bad : {"top_k", "top_k:-1", "top_k:0", "top_k:2:3", "threshold:nan", "threshold:1:x", "x:1",
-                          ",top_k:1", "before:", "budgeted:0:1", "best_of_each_kind:2"})
+                          ",top_k:1", "top_k:2:", "before:", "budgeted:0:1", "best_of_each_kind:2"})
     CHECK_THROWS_AS(pruning_of(bad), std::invalid_argument);
   CHECK_THROWS_WITH_AS(pruning_of("before:keep:top_k:1"), doctest::Contains("has no moment `keep`"), PolicyError);
 }

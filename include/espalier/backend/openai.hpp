@@ -38,7 +38,7 @@ struct OpenAiOptions {
   std::function<void(Server)> on_server = {};    ///< called with the kind that was found
   bool stream = false;                           ///< replies come in chunks, for gateways that cut silent connections
   std::string extra_body = {};                   ///< a JSON object merged into each body (openai_request.hpp)
-  std::string thinking = {};  ///< "on", "off" or the tokens of a thought, "" = the model's default (thinking.hpp)
+  std::string thinking = {};  ///< "on", "off" or the tokens of a thought, "" = the model's default (user_fields.hpp)
   bool in_process = false;    ///< llama.cpp in this process: nobody can give it another context while it runs
   HttpOptions http = {};
 };

@@ -82,10 +82,6 @@ template <class Env>
 using proposals_t = awaited_t<decltype(propose(std::declval<Env&>(), std::declval<const typename Env::State&>(),
                                                Kind(0), std::uint32_t(1), std::declval<const Context&>()))>;
 
-}  // namespace detail
-
-namespace detail {
-
 template <class E>
 concept HasTypes = requires {
   requires std::copyable<typename E::State>;

@@ -47,8 +47,8 @@ class Passage {
 namespace detail {
 
 /// The fields of files and of servers' hits, in the order in which they are looked for.
-inline constexpr std::array<std::string_view, 8> id_fields{"id",  "_id",         "docid",    "doc_id",
-                                                           "qid", "question_id", "query_id", "src_id"};
+inline constexpr std::array<std::string_view, 4> passage_ids{"id", "_id", "docid", "doc_id"};
+inline constexpr std::array<std::string_view, 6> question_ids{"id", "_id", "qid", "question_id", "query_id", "src_id"};
 inline constexpr std::array<std::string_view, 4> text_fields{"text", "paragraph_text", "passage", "snippet"};
 
 /// Takes the title, "" if there is none, and the text out of a field "contents": title line, then text. The line may

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -78,12 +79,14 @@ inline std::string_view gold_name(std::string_view name) {
   const auto ends = [&](std::string_view part) { return plain.ends_with(part); };
   const auto holds = [&](std::string_view part) { return plain.find(part) != plain.npos; };
   if (one_of({"alias", "aliases", "answeralias", "answeraliases", "goldaliases", "goldenaliases"}, is)) return "alias";
-  if (one_of({"has", "is", "num", "model", "pred", "generated", "wrong", "incorrect", "plausible", "salias", "subject"},
+  if (one_of({"has", "is", "num", "model", "gpt", "chatgpt", "llm", "pred", "generated", "wrong", "incorrect",
+              "plausible", "salias", "subject"},
              begins) ||
-      one_of({"id",        "ids",     "type",     "types",   "start",      "starts",   "end",   "ends",
-              "able",      "title",   "titles",   "passage", "passages",   "doc",      "docs",  "document",
-              "documents", "context", "contexts", "ctxs",    "paragraphs", "evidence", "facts", "sentences",
-              "source",    "url",     "format",   "score",   "count",      "length"},
+      one_of({"id",         "ids",         "type",     "types",   "start",      "starts",   "end",     "ends",
+              "able",       "title",       "titles",   "passage", "passages",   "doc",      "docs",    "document",
+              "documents",  "context",     "contexts", "ctxs",    "paragraphs", "evidence", "facts",   "sentences",
+              "source",     "url",         "format",   "score",   "count",      "length",   "choices", "options",
+              "candidates", "explanation", "idx",      "index",   "language",   "category"},
              ends))
     return "";
   if (one_of({"answer", "gold", "alias", "truth"}, holds)) return "gold";
@@ -123,8 +126,8 @@ inline std::string unread_gold(simdjson::dom::object row, const rag::Gold& gold,
 }
 
 /// A text, or a whole number as its decimal text.
-inline std::string read_id(const JsonLine& row) {
-  const std::string field(row.first_of(espalier::detail::id_fields));
+inline std::string read_id(const JsonLine& row, std::span<const std::string_view> names) {
+  const std::string field(row.first_of(names));
   if (std::int64_t number = 0; row.element()[field].get(number) == simdjson::SUCCESS) return std::to_string(number);
   std::string id = row.text(field);
   if (id.empty()) row.fail(field, "is empty");
@@ -153,7 +156,7 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const d
   detail::Ids ids;
   detail::for_each_line(path, [&](const detail::JsonLine& row) {
     rag::Example example;
-    example.question = {detail::read_id(row), row.text("question")};
+    example.question = {detail::read_id(row, espalier::detail::question_ids), row.text("question")};
     ids.add(row, example.question.id);
     if (detail::blank(example.question.text)) row.fail("question", "is empty");
     example.gold = row.texts("golden_answers");
@@ -185,7 +188,7 @@ namespace detail {
 /// Reads a passage of FlashRAG, Pyserini, BEIR or DPR: an id, perhaps a title, and "contents" = title, newline, text,
 /// or another name for a text without a title line. Throws InputError.
 inline Passage read_passage(const JsonLine& row) {
-  std::string id = read_id(row);
+  std::string id = read_id(row, espalier::detail::passage_ids);
   std::optional<std::string_view> title;
   if (row.has("title")) title = row.as<std::string_view>("title", "a text");
   const std::string_view field = row.has("contents") ? "contents" : row.first_of(espalier::detail::text_fields);

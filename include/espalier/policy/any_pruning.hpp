@@ -57,7 +57,7 @@ struct AnyPruning {
       for (const NodeId id : tree.children(parent))
         if (const NodeId to = copy(id); std::ranges::count(siblings, id) > 0) ids.push_back(to);
       Verdict verdict = f_(seen, ids);
-      for (auto& [id, reason] : verdict.cut) id = id > above && id < seen.size() ? seen.state(id) : no_node;
+      for (auto& [id, reason] : verdict.cut) id = id < seen.size() ? seen.state(id) : no_node;
       return verdict;
     }
 
@@ -107,7 +107,8 @@ inline AnyPruning pruning_of(const std::string& text) {
   const char *left = text.data() + colon + 1, *const end = text.data() + text.size();
   const auto number = [&]<class T>(T value) {
     const auto [next, error] = std::from_chars(left, end, value);
-    if (error != std::errc() || (next != end && *next != ':')) bad_option("prune", text, AnyPruning::texts);
+    if (error != std::errc() || (next != end && (*next != ':' || next + 1 == end)))
+      bad_option("prune", text, AnyPruning::texts);
     left = next == end ? end : next + 1;
     return value;
   };

@@ -96,8 +96,10 @@ class AllOf {
       all.cut.insert(all.cut.end(), verdict.cut.begin(), verdict.cut.end());
       for (const auto& [id, reason] : verdict.cut) std::erase(left, id);
     };
-    std::apply([&](const auto&... policy) { (add(moment(policy, tree, std::span<const NodeId>(left))), ...); },
-               policies_);
+    const auto one = [&](const auto& policy) {
+      if (!left.empty()) add(moment(policy, tree, std::span<const NodeId>(left)));
+    };
+    std::apply([&](const auto&... policy) { (one(policy), ...); }, policies_);
     return all;
   }
   std::tuple<Policies...> policies_;

@@ -79,7 +79,7 @@ struct Prior {
     double best = -std::numeric_limits<double>::infinity(), sum = 0;
     bool known = true;
     each(tree, parent, [&](NodeId id) {
-      known = known && !std::isnan(tree.annotation("logprob", id));
+      known = known && std::isfinite(tree.annotation("logprob", id));
       best = std::max(best, tree.annotation("logprob", id));
     });
     if (!known) return false;

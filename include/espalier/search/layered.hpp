@@ -163,7 +163,7 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
   /// Asks the policy about a node's children.
   template <class Moment, class Tree>
   void ask(Moment moment, Tree& tree, Growth& growth) const {
-    if (detail::prune(moment, prune_, tree, growth.node, "Layered")) growth.skip_rest(tree);
+    if (detail::prune(moment, prune_, tree, growth.node, "Layered").enough) growth.skip_rest(tree);
   }
 
   Options options_;

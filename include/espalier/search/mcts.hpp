@@ -13,6 +13,7 @@
 #include <espalier/search/mcts_options.hpp>
 
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -105,6 +106,7 @@ class Mcts {
     if (options_.expand == Options::Expand::one) tree.reserve(tree.size() + options_.simulations);
     const Place top{tree.root(), tree.seed, 0};
     detail::Watch<Stop> watch(options_, stop_, tree);
+    end_branch(tree, tree.root(), watch);
     std::vector<Place> fresh;
     for (std::uint32_t i = 0; i < options_.simulations && !watch.over(tree); ++i) {
       ++tree.steps;
@@ -212,8 +214,9 @@ class Mcts {
         "Mcts asks a pruning policy when values are merged, and has no `before` and no `keep`");
     const NodeId parent = tree[node].parent;
     if (detail::keeps_all(prune_) || parent == no_node) return false;
-    const bool enough = detail::prune(detail::at_values, prune_, tree, parent, "Mcts", true);
+    const auto [cut, enough] = detail::prune(detail::at_values, prune_, tree, parent, "Mcts", true);
     if (enough && tree[parent].status == Status::open) tree[parent].status = Status::expanded;
+    if (cut || enough) options_.prior.share(tree, parent);
     end_branch(tree, parent, watch);
     return enough;
   }

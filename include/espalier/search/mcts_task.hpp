@@ -33,6 +33,7 @@ class SlidingWindow {
     SlidingWindow window(engine, env, &tree);
     const Place top{tree.root(), tree.seed, 0};
     std::exception_ptr error{};
+    engine->end_branch(tree, tree.root(), window.watch_);
     try {
       for (std::uint32_t j = 0; j < engine->options_.simulations; ++j) {
         if (window.flights_.size() >= engine->options_.window) co_await window.land();

@@ -148,7 +148,8 @@ class Rollout {
   Task<Result<Env>> simulate(Env* env, State state, Context context) {
     std::vector<Path<Env>> paths;
     Result<Env> evaluation(0);
-    evaluation.terminals = co_await rewarded(env, std::move(state), context.from(0), options_.n, &paths);
+    std::vector<Path<Env>>* kept = grafts ? &paths : nullptr;
+    evaluation.terminals = co_await rewarded(env, std::move(state), context.from(0), options_.n, kept);
     evaluation.known = !evaluation.terminals.empty();
     for (const auto& [end, reward] : evaluation.terminals) evaluation.value += reward;
     if (evaluation.known) evaluation.value /= static_cast<double>(evaluation.terminals.size());

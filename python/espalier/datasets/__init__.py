@@ -91,7 +91,8 @@ def read_examples(
         if example is None:
             continue
         left = {name: value for name, value in row.fields.items() if name not in row.used}
-        if unread := _core.unread_gold(json.dumps(left, default=str), example.answers):
+        left = json.loads(json.dumps(left, default=str), parse_constant=bool, parse_int=bool)
+        if unread := _core.unread_gold(json.dumps(left), example.answers):
             row.fail(unread, f"looks like gold answers or aliases, and the form {form} does not read it")
         if example.id in first:
             where, question = first[example.id]
@@ -122,7 +123,7 @@ def read_questions(
     `format` names the form of the file, such as "hotpotqa" (`espalier questions --help` lists them). None = detected
     from each row. `limit` 0 = all. Raises InputError.
     """
-    if format is None and is_own(path):
+    if format is None and is_own(path, limit):
         return _core.read_questions(os.fspath(path), limit, require_gold)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "questions.jsonl"
@@ -154,18 +155,18 @@ RAW = {"context", "paragraphs", "question_decomposition", "subj"}
 """Fields of FlashRAG's metadata that Espalier's own form has under other names."""
 
 
-def is_own(path: str | os.PathLike[str]) -> bool:
+def is_own(path: str | os.PathLike[str], limit: int = 0) -> bool:
     """The file is one of JSON lines in Espalier's own form, or too broken to be of any other."""
     lines = os.fspath(path).endswith((".jsonl", ".jsonl.gz"))
     try:
-        return lines and _strange(path) is None
+        return lines and _strange(path, limit) is None
     except (OSError, InputError) as error:
         return lines or isinstance(error, OSError)
 
 
-def _strange(path: str | os.PathLike[str]) -> Row | None:
+def _strange(path: str | os.PathLike[str], limit: int = 0) -> Row | None:
     """The first row that is not in Espalier's own form."""
-    return next((row for row in read_rows(path) if not _own(row)), None)
+    return next((row for row in islice(read_rows(path), limit or None) if not _own(row)), None)
 
 
 def _own(row: Row) -> bool:

@@ -88,14 +88,14 @@ def export(
         source, records = records_for(run, format, product, read)
         against = reversed_pairs(records)
         kept = [record for record in records if not isinstance(record, Pair) or record.sides not in against]
-        left_out = Counter({"another pair says the reverse": len(records) - len(kept)})
+        lost = Counter({"another pair says the reverse": len(records) - len(kept)})
         rows = [row for record in kept for row in format.rows(record, choices)]
         if coder and max_length and format.record is Pair:
             differing = [row for row in rows if differs(row, coder, max_length)]
-            left_out[f"the sides are equal within {max_length:,} tokens"] = len(rows) - len(differing)
+            lost[f"the sides are equal within {max_length:,} tokens"] = len(rows) - len(differing)
             rows = differing
         lengths = length_report(format, rows, coder, max_length) if coder else []
-        file = Exported(out / format.file_name, format.name, source, len(rows), format.trainers, lengths, +left_out)
+        file = Exported(out / format.file_name, format.name, source, len(rows), format.trainers, lengths, dict(+lost))
         made.append((format, file, rows))
 
     out.mkdir(parents=True, exist_ok=True)

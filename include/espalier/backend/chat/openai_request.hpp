@@ -27,7 +27,7 @@ class OpenAiRequest {
   /// With `chat` false, prompts with roles are sent raw too, their messages joined by blank lines. Fields of
   /// `extra_body` ("" or a JSON object) replace the fields written here, and null removes one. A prompt's own extra
   /// fields take precedence. Throws std::invalid_argument if `extra_body` is not an object, holds a credential
-  /// (extra_body.hpp) or sets model, messages, prompt, n, seed or stream.
+  /// (user_fields.hpp) or sets model, messages, prompt, n, seed or stream.
   /// `stream`: replies come in chunks (reply.hpp). `thinking`: see Thinking, for chats alone.
   OpenAiRequest(std::string model, bool chat, std::string extra_body, bool stream = false,
                 const std::string& thinking = "")

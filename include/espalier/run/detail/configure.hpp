@@ -48,6 +48,8 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
       bad_option(name, value, "what --protocol says");
     if (name == "constrain" && constrain != "auto" && value != constrain)
       bad_option(name, value, "what --constrain says");
+    if (name == "prune" && !settings.prune.empty() && value != settings.prune)
+      bad_option(name, value, "what --prune says");
     method.options().set(name, value);
   }
   if (settings.execution.in_flight == 0) bad_option("in-flight", settings.execution.in_flight, "1 or more");

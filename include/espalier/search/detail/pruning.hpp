@@ -25,16 +25,16 @@ std::string name_of(const Policy& policy) {
   return std::string(text.substr(begin, text.find_first_of(";]", begin) - begin));
 }
 
-/// True if a policy never cuts anything.
-template <class Policy>
-constexpr bool keeps_all(const Policy& policy) {
-  if constexpr (requires { policy.empty(); }) return policy.empty();
-  return std::is_same_v<Policy, KeepAll>;
-}
-
 /// A policy of erased type, which knows its moments only as it runs.
 template <class Policy>
 concept ErasedPruning = requires(const Policy& policy) { policy.refuse("", true, true); };
+
+/// True if a policy never cuts anything.
+template <class Policy>
+constexpr bool keeps_all(const Policy& policy) {
+  if constexpr (ErasedPruning<Policy>) return policy.empty();
+  return std::is_same_v<Policy, KeepAll>;
+}
 
 /// Throws PolicyError if a policy of erased type has `before` or `keep` where an engine lacks it.
 template <class Policy>
@@ -42,18 +42,22 @@ void refuse(const Policy& policy, std::string_view engine, bool without_before, 
   if constexpr (ErasedPruning<Policy>) policy.refuse(engine, without_before, without_keep);
 }
 
+/// What a policy did: whether it cut anything, and whether enough is known.
+struct Pruned {
+  bool cut = false, enough = false;
+};
+
 /// Asks a policy at one of its moments about the children of a node that are not pruned, if there are any, and cuts
-/// what it names. `valued`: only about those that have a value. Returns true if enough is known. A wrong id leaves the
-/// tree as it was.
+/// what it names. `valued`: only about those that have a value. A wrong id leaves the tree as it was.
 template <class Moment, class Policy, class Tree>
-bool prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std::string_view engine,
-           bool valued = false) {
-  if constexpr (std::is_same_v<Policy, KeepAll>) return false;
-  if (keeps_all(policy)) return false;
+Pruned prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std::string_view engine,
+             bool valued = false) {
+  if constexpr (std::is_same_v<Policy, KeepAll>) return {};
+  if (keeps_all(policy)) return {};
   std::vector<NodeId> siblings;
   for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
     if (tree[id].status != Status::pruned && (!valued || tree[id].visits > 0)) siblings.push_back(id);
-  if (siblings.empty()) return false;
+  if (siblings.empty()) return {};
   Verdict verdict;
   try {
     verdict = moment(policy, std::as_const(tree), std::span<const NodeId>(siblings));
@@ -66,7 +70,7 @@ bool prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std::
                         std::to_string(id) + ", which is no child of node " + std::to_string(parent));
   for (const auto& [id, reason] : verdict.cut)
     if (tree[id].status != Status::pruned) tree.prune(id, reason);
-  return verdict.enough;
+  return {!verdict.cut.empty(), verdict.enough};
 }
 
 /// The same about the children of each of these nodes, in their order.

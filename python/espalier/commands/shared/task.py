@@ -33,7 +33,8 @@ def do_task(
     settings = settings_of(arguments, without)
     config = arguments.given(arguments)
     with suppress(Error, TypeError):  # what is wrong is said by the task, in its order
-        asked = _core.read_questions(settings["questions"], settings.get("limit") or 0, False)
+        file = settings["questions"]
+        asked = _core.read_questions(file, settings.get("limit") or 0, False) if Path(file).is_file() else ()
         if twice := said_twice((question.id, question.text) for question in asked):
             print(f"espalier: {settings['questions']}: {twice}", file=sys.stderr)
     if arguments.dry_run:
