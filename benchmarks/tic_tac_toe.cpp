@@ -1,7 +1,8 @@
 /// UCT with one random playout a simulation on tic-tac-toe from the empty board: what game libraries measure. peers.py
 /// runs this beside theirs. The best of some runs, by CPU time. Usage: bench_tic_tac_toe [simulations [runs]].
 #include <espalier/search/mcts.hpp>
-#include <espalier/toy/two_players.hpp>
+
+#include "two_players.hpp"
 
 #include <algorithm>
 #include <cstdio>

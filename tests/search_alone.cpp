@@ -1,7 +1,8 @@
 // Built where include/espalier holds core, policy, search and toy alone: engines know nothing of language.
 #include <espalier/search.hpp>
-#include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
+
+#include "../benchmarks/two_players.hpp"
 
 using namespace espalier;
 

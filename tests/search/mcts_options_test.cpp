@@ -1,8 +1,8 @@
 // What each option of the tree search does, on problems small enough to say beforehand what must come out.
 #include <espalier/search/mcts_task.hpp>
-#include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
+#include "../../benchmarks/two_players.hpp"
 #include "../toy/bandit.hpp"
 #include "../toy/corridor.hpp"
 #include <doctest/doctest.h>

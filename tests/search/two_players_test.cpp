@@ -1,7 +1,8 @@
 // Environments with player(state): each player sees values of its own.
+#include "../../benchmarks/two_players.hpp"
+
 #include <espalier/search/mcts_task.hpp>
 #include <espalier/search/rollout.hpp>
-#include <espalier/toy/two_players.hpp>
 
 #include <doctest/doctest.h>
 #include <search/tree_text.hpp>

@@ -1,6 +1,6 @@
-#include <espalier/toy/two_players.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
+#include "../../benchmarks/two_players.hpp"
 #include <doctest/doctest.h>
 
 #include <vector>
