@@ -40,7 +40,7 @@ help:
 	@echo "make bench          build and run the benchmarks"
 	@echo "make micro          make that micro model anew, from a world to its weights (out/micro, about 90 minutes on a core)"
 	@echo "make claims         the papers' claims as experiments, with a verdict on each, in at most 90 minutes (build/claims)."
-	@echo "                    MODEL: smollm2, a folder or gguf:FILE; BASE, SEEDS, QUESTIONS, ONLY, MINUTES: docs/claims.md"
+	@echo "                    MODEL: smollm2, a folder or gguf:FILE; BASE, SEEDS, QUESTIONS, ONLY, MINUTES: docs/lab/claims.md"
 	@echo "make clean          remove what the others made"
 
 setup:

@@ -57,14 +57,14 @@ These are the settings of a run. `espalier expand` and `espalier answer` take th
 `esp.answer` as keywords. `tools/make_settings.py` writes this page from the table that the command and Python read
 (`espalier/run/settings_table.hpp`). In C++ they are the groups of `run::Settings`.
 
-A setting with a name in `run.json` decides the trees. A run is continued only under the same values ([runs](runs.md)).
+A setting with a name in `run.json` decides the trees. A run is continued only under the same values ([runs](files.md)).
 The others are execution options, which change no tree.
 
 `…?KEY=` stands in the address that the option takes: `--encoder 'http://host:8001/v1?name=NAME&profile=e5'`, with `%26`
 for an `&` in a value. Python's keywords take such addresses too, and have a keyword for each part.
 
 From Python `model`, `models`, `retriever`, `encoder` and `value_server` also take a part or a function
-([local](local.md#functions-in-runs)). The name beside it (`model_name` ...) is then its fingerprint.
+([your own](own.md#in-runs-with-a-folder)). The name beside it (`model_name` ...) is then its fingerprint.
 """
 COLUMNS = "| keyword | option | default | in `run.json` | meaning |\n|---|---|---|---|---|\n"
 

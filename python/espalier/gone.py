@@ -10,14 +10,14 @@ from fnmatch import fnmatchcase
 from .errors import did_you_mean
 
 COMMANDS = {
-    "slurm": "an array job runs the shards (--shard), then `espalier merge` (docs/recipes.md)",
+    "slurm": "an array job runs the shards (--shard), then `espalier merge` (docs/shards.md)",
     "improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
     "completion": "`shtab --shell=bash espalier.cli.make_parser` prints the script",
     "compare": "`espalier report A B`",
     "export verify": "a trainer itself loads the files (docs/export.md)",
     "journal stats": "`espalier journal RUN`",
-    "journal export": "a journal is an SQLite file: `sqlite3` reads it (docs/journal.md)",
-    "journal prune": "a journal is an SQLite file: `sqlite3` deletes its records (docs/journal.md)",
+    "journal export": "a journal is an SQLite file: `sqlite3` reads it (docs/files.md)",
+    "journal prune": "a journal is an SQLite file: `sqlite3` deletes its records (docs/files.md)",
     "journal verify": "a run checks each record that it reads, and `sqlite3 FILE 'PRAGMA integrity_check'` the file",
 }
 """Lines by their first words."""
@@ -87,7 +87,7 @@ NAMES = {
     "espalier.write_vectors": "`espalier.build_index(…, encoder=…)` keeps the vectors of a corpus",
     "espalier.improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
     "espalier.adapters.Bm25sRetriever": "a function of a list of queries that returns lists of passages",
-    "espalier.adapters.SentenceEncoder": "a function of a list of requests that returns a matrix (docs/adapters.md)",
+    "espalier.adapters.SentenceEncoder": "a function of a list of requests that returns a matrix (docs/own.md)",
     "espalier.adapters.VllmModel": "`espalier.OpenAi` asks vLLM's server, or a function of a list of prompts",
     "espalier.adapters.FlashRagRetriever": "a function of a list of queries that returns lists of passages",
     "espalier.adapters.QdrantRetriever": "a function of a list of queries that returns lists of passages",

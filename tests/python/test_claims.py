@@ -200,5 +200,5 @@ def test_an_unknown_claim_is_refused(tmp_path, monkeypatch, capsys):
 def test_the_page_shows_the_recorded_figures():
     recorded = json.loads((ROOT / "benchmarks/claims/results.json").read_text(encoding="utf-8"))
     assert [row["name"] for row in recorded] == sorted((row["name"] for row in recorded), key=list(CLAIMS).index)
-    page = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/lab/claims.md").read_text(encoding="utf-8")
     assert page.endswith(markdown(recorded))

@@ -62,7 +62,7 @@ def test_stats_count_records_and_tokens(run: Path, files: Path):
 
 
 def test_the_lines_of_the_docs_for_sqlite_read_and_delete(run: Path):
-    page = (Path(__file__).parents[2] / "docs/journal.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/files.md").read_text(encoding="utf-8")
     read, check, delete = re.findall(r'^    sqlite3 journal.sqlite "(.*)"$', page, re.MULTILINE)
     with closing(sqlite3.connect(run / "journal.sqlite", isolation_level=None)) as db:
         db.text_factory = lambda text: text.decode(errors="replace")  # what follows the answer is no text

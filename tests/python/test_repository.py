@@ -77,7 +77,7 @@ def test_every_extra_is_explained_and_every_extra_that_is_named_exists():
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     [table] = re.findall(r"^\[project\.optional-dependencies\]$(.*?)^\[", project, re.MULTILINE | re.DOTALL)
     extras = set(re.findall(r"^(\w+) = \[", table, re.MULTILINE))
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").rglob("*.ipynb")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.ipynb")]
     form = re.compile(r"(?:\bespalier-rag(?:-\S*\.whl)?|'\.)\[([\w,]+)\]")
     pages += (ROOT / "python").rglob("*.py")
     named = {page: form.findall(page.read_text(encoding="utf-8")) for page in pages}

@@ -160,7 +160,7 @@ namespace espalier {
 
 /// The grammar of a purpose's replies, for servers that constrain what a model writes. Each reply that fits is read by
 /// rag::parse as what it says. What the protocol can say fits, up to a cap on the length of each part, so that a reply
-/// ends before `max_tokens` cuts it. docs/constrain.md has the caps.
+/// ends before `max_tokens` cuts it. docs/prompts.md has the caps.
 class Grammar {
  public:
   /// Throws std::invalid_argument for a tag with a mark that is not ASCII.

@@ -132,7 +132,7 @@ def check_journal(settings: Mapping[str, Any]) -> Iterator[Finding]:
             (records,) = db.execute("SELECT count(*) FROM record").fetchone()
         yield ok("journal", f"{file}: {records:,} responses that need not be paid for again")
     except (Error, OSError, sqlite3.Error) as error:
-        yield problem("journal", error, "give another --out or --journal, or mend the file (docs/journal.md)")
+        yield problem("journal", error, "give another --out or --journal, or mend the file (docs/files.md)")
 
 
 def check_key(settings: Mapping[str, Any]) -> Iterator[Finding]:

@@ -35,7 +35,7 @@ class DecExRagFace final : public Method {
         .add("margin", dpo_.margin, "least difference of two rewards that make a preference pair", Range::at_least(0));
   }
 
-  /// Both presets are the defaults, because no code was published.
+  /// Both presets are the defaults: the published code could not be read, so `code` follows the paper alone.
   void preset(const std::string& name) override { of_paper(name); }
 
   void check() const override {
