@@ -177,7 +177,7 @@ def test_bad_input_is_named(tmp_path: Path, tokenizer: str):
         exported(run, "traces.trl", tokenizer, advantage="process")
     with pytest.raises(ValueError, match=r"format 'traces.trl' writes token ids and needs a tokenizer"):
         export(run, "traces.trl", out=tmp_path / "out")
-    with pytest.raises(ValueError, match="advantage is 'best', allowed: outcome, tree, process"):
+    with pytest.raises(ValueError, match="advantage is 'best', allowed: outcome, tree, tree-code, process"):
         exported(run, "traces.trl", tokenizer, advantage="best")
     with pytest.raises(ValueError, match="beta is -1, allowed: 0 or more"):
         exported(run, "traces.trl", tokenizer, beta=-1)

@@ -56,9 +56,20 @@ def fake(monkeypatch: pytest.MonkeyPatch, rollouts: Rollouts) -> None:
     monkeypatch.setattr("espalier.train.stages.grpo.Sampler", lambda setup: sampler)
 
 
+def spoken(network: Any, prompt: list[int], said: list[int]) -> torch.Tensor:
+    """The log-probability of each token."""
+    logits = network(input_ids=torch.tensor([prompt + said])).logits[0, len(prompt) - 1 : -1]
+    return torch.log_softmax(logits, -1)[range(len(said)), said]
+
+
+@pytest.mark.parametrize("divisor", ["trajectories", "tokens"])
+@pytest.mark.parametrize("ratio", [1.0, 2.0])
 @pytest.mark.parametrize("learned", [[1, 1], [1, 0]])
-def test_the_gradient_is_the_masked_sum_by_hand(world, tiny, network, tmp_path, monkeypatch, learned):
-    """Advantages of the shape (B, T), which differ within a row, weigh each token's own log-probability."""
+def test_the_gradient_is_the_masked_sum_by_hand(world, tiny, network, tmp_path, monkeypatch, learned, ratio, divisor):
+    """Advantages of the shape (B, T), which differ within a row, weigh each token's own log-probability (Eq. 9).
+
+    Of a ratio of 2 min(2 A, 1.2 A) is left: nothing to learn where A is positive, and twice A where it is negative.
+    """
     fake(monkeypatch, Rollouts(SAMPLED.prompt_ids, SAMPLED.completion_ids, learned, [0, 0]))
     by_token = torch.tensor([[2.0, -0.5, 3.0], [-1.0, 9.0, 9.0]])  # 9: padding, which is outside the loss
     original = TokenAdvantages._generate_and_score_completions
@@ -67,7 +78,13 @@ def test_the_gradient_is_the_masked_sum_by_hand(world, tiny, network, tmp_path, 
     def generate(self: Any, inputs: Any) -> Any:
         made = original(self, inputs)
         assert made["advantages"].shape == made["completion_ids"].shape == (2, 3)
-        made["advantages"] = by_token[(made["completion_ids"][:, 0] != 8).long()]  # rows are shuffled
+        place = (made["completion_ids"][:, 0] != 8).long()  # rows are shuffled
+        made["advantages"] = by_token[place]
+        if ratio != 1:
+            now = torch.zeros(2, 3)
+            for row, (prompt, said) in enumerate(zip(SAMPLED.prompt_ids, SAMPLED.completion_ids, strict=True)):
+                now[row, : len(said)] = spoken(network, prompt, said).detach()
+            made["old_per_token_logps"] = now[place] - math.log(ratio)
         return made
 
     def step(self: Any, *args: Any, **more: Any) -> Any:
@@ -77,19 +94,19 @@ def test_the_gradient_is_the_masked_sum_by_hand(world, tiny, network, tmp_path, 
 
     monkeypatch.setattr(TokenAdvantages, "_generate_and_score_completions", generate)
     monkeypatch.setattr(TokenAdvantages, "training_step", step)
-    train(world, tiny, tmp_path / "out", steps=1, group=2, group_questions=1, kl=0.0)
+    train(world, tiny, tmp_path / "out", steps=1, group=2, group_questions=1, kl=0.0, divisor=divisor)
 
     loss = torch.zeros(())
     tokens = 0
     for prompt, said, row, counts in zip(
         SAMPLED.prompt_ids, SAMPLED.completion_ids, by_token.tolist(), learned, strict=True
     ):
-        logits = network(input_ids=torch.tensor([prompt + said])).logits[0]
-        for i, token in enumerate(said):
-            loss = loss - counts * row[i] * torch.log_softmax(logits[len(prompt) + i - 1], -1)[token]
+        for one, advantage in zip(spoken(network, prompt, said), row, strict=False):
+            left = ratio if ratio == 1 or advantage < 0 else 0
+            loss = loss - counts * left * advantage * one
             tokens += counts
     network.zero_grad()
-    (loss / tokens).backward()
+    (loss / (tokens if divisor == "tokens" else 2)).backward()  # G = 2
     worked = {name: one.grad for name, one in network.named_parameters()}
     assert max(one.abs().max() for one in worked.values()) > 1e-3
     for name, one in worked.items():
@@ -138,6 +155,18 @@ def test_process_rewards_are_normalised_over_steps_or_over_their_tokens():
     weights = by_step(trace, "process", 2.0, {0: 3, 1: 1})
     assert weights == pytest.approx({0: 2 / math.sqrt(3), 1: -2 * math.sqrt(3)}, rel=1e-3)
     assert by_step(trace, "process", 2.0, {0: 0, 1: 0}) == {0: 0.0, 1: 0.0}
+
+
+def test_a_group_of_one_tells_nothing_in_tree_grpo_s_text_and_keeps_its_value_in_its_code():
+    """Two trees: outcomes 1 and 0 after one step, and 0 alone. Over all the mean is 1/3, the deviation 0.5773503."""
+    nodes = tuple(TraceNode(parent, "", "s", True, i + 1, None) for i, parent in enumerate((None, 0, 0, None)))
+    trace = Trace(Origin("q", "q", (), "decex"), "?", (), "", nodes, {1: 1.0, 2: 0.0, 3: 0.0}, judged=False)
+    alone = replace(trace, outcomes={3: 0.7})
+    # All: 1.1547, -0.57735, -0.57735. Within the first tree: mean 0.5, deviation 0.7071068: +-0.7071068.
+    assert by_step(trace, "tree", 0) == pytest.approx({0: 0.57735, 1: 1.86181, 2: -1.28446, 3: -0.57735}, abs=1e-3)
+    # The same again within it: mean 0.288675, deviation 1.2247449: +-0.7071068. They add up to 0 in their first step.
+    assert by_step(trace, "tree-code", 0) == pytest.approx({0: 0, 1: 0.70711, 2: -0.70711, 3: -0.57735}, abs=1e-3)
+    assert by_step(alone, "tree", 0) == {3: 0.0} and by_step(alone, "tree-code", 0) == {3: 0.7}
 
 
 def test_advantages_spread_over_the_tokens_of_their_steps():
@@ -191,7 +220,7 @@ def test_outcomes_are_logged_one_by_one_or_as_their_mean():
     assert logged([1.0, 0.0, 0.5], 2) == [0.5, 0.5]
 
 
-@pytest.mark.parametrize("advantage", ["outcome", "tree"])
+@pytest.mark.parametrize("advantage", ["outcome", "tree", "tree-code"])
 @pytest.mark.parametrize("method", ["decex", "prorag"])
 def test_the_engine_samples_from_the_weights_as_they_are(world, tiny, tmp_path, monkeypatch, method, advantage):
     """Every method and advantage runs. Each step's samples come from the weights of that step."""
@@ -207,9 +236,9 @@ def test_the_engine_samples_from_the_weights_as_they_are(world, tiny, tmp_path, 
 
     monkeypatch.setattr(Transformers, "__call__", call)
     extra = {"k": 2, "n": 1, "T_max": 1} if method == "decex" else {}
-    chosen = {"max_tokens": 12, "documents": 1, **(extra if advantage == "tree" else {})}
+    chosen = {"max_tokens": 12, "documents": 1, **({} if advantage == "outcome" else extra)}
     # Untrained samples have no form, so all rewards are 0: only the divergence and noise move the weights.
-    monkeypatch.setattr("espalier.train.rollouts.ADVANTAGES", dict.fromkeys(("outcome", "tree"), constant))
+    monkeypatch.setattr("espalier.train.rollouts.ADVANTAGES", dict.fromkeys(("outcome", "tree", "tree-code"), constant))
     train(world, tiny, tmp_path / "out", method=method, advantage=advantage, steps=2, set=chosen)
     if advantage == "outcome":
         assert len(set(sums)) == 2  # one for each step

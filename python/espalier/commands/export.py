@@ -20,11 +20,7 @@ EXAMPLES = (
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="folder of a run")
     parser.add_argument(
-        "--format",
-        action="append",
-        required=True,
-        metavar="NAME",
-        help=f"{', '.join(FORMATS)}. It may be repeated",
+        "--format", action="append", required=True, metavar="NAME", help=f"{', '.join(FORMATS)}. It may be repeated"
     )
     parser.add_argument(
         "--out",
@@ -56,15 +52,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default="outcome",
         choices=list(ADVANTAGES),
         help="for traces: what a branch is worth beside the others. outcome compares its reward with those of all "
-        "branches of the question. tree compares it also with those that begin with the same step. process adds the "
-        "process rewards of its steps, which ProRAG and ReasonRAG have (outcome)",
+        "branches of the question. tree compares it also with those that begin with the same step, tree-code as "
+        "Tree-GRPO's code does. process adds the process rewards of its steps, which ProRAG and ReasonRAG have "
+        "(outcome)",
     )
     parser.add_argument(
-        "--beta",
-        type=float,
-        default=0.3,
-        metavar="X",
-        help="weight of process rewards in --advantage process (0.3)",
+        "--beta", type=float, default=0.3, metavar="X", help="weight of process rewards in --advantage process (0.3)"
     )
     parser.add_argument(
         "--licence",

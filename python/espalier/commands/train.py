@@ -57,12 +57,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                 metavar="RUN",
                 help=f"The folder of a run with {kind.stage}.jsonl. It may be repeated.",
             )
-        one.add_argument(
-            "--model",
-            required=True,
-            metavar="MODEL",
-            help=SAMPLING if issubclass(kind, Sampled) else ANY,
-        )
+        one.add_argument("--model", required=True, metavar="MODEL", help=SAMPLING if issubclass(kind, Sampled) else ANY)
         one.add_argument("--out", required=True, metavar="DIR", help="The folder that gets the trained model.")
         for field in described(kind):
             add_option(one, field.name, field.default, field.metadata)

@@ -11,16 +11,7 @@ from typing import Any
 
 from ..runs.progress import ProgressView
 from .job import train
-from .options import (
-    DpoOptions,
-    GrpoOptions,
-    PrmOptions,
-    RftOptions,
-    SftOptions,
-    TrainOptions,
-    ValueOptions,
-    options_of,
-)
+from .options import DpoOptions, GrpoOptions, PrmOptions, RftOptions, SftOptions, TrainOptions, ValueOptions, options_of
 from .rft import rft as sample_and_train
 from .stage import Trained
 

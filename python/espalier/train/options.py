@@ -129,10 +129,7 @@ class DpoOptions(TrainOptions):
     record: ClassVar[Any] = Pair
     beta: float = option(0.1, "How strongly the model is held to the one that it begins as.", "X")
     kinds: str = option(
-        "both",
-        "The pairs that are learned: decision, execution, or both.",
-        "KIND",
-        ("both", "decision", "execution"),
+        "both", "The pairs that are learned: decision, execution, or both.", "KIND", ("both", "decision", "execution")
     )
     decision: str = option(
         "both",
@@ -160,9 +157,7 @@ class ValueOptions(TrainOptions):
     )
     record: ClassVar[Any] = Dialogue
     alpha: float = option(
-        0.1,
-        "The weight of the two squared errors beside the loss of the policy's words, as in the paper.",
-        "X",
+        0.1, "The weight of the two squared errors beside the loss of the policy's words, as in the paper.", "X"
     )
     reduction: str = option(
         "mean",
@@ -275,8 +270,8 @@ class GrpoOptions(Sampled):
     record: ClassVar[Any] = Asked
     advantage: str = option(
         "outcome",
-        "The advantage of a token: of the trajectory's outcome in its group, within and between trees (Tree-GRPO), or "
-        "of the outcome and of its step's process reward (ProRAG).",
+        "The advantage of a token: of the trajectory's outcome in its group, within and between trees (Tree-GRPO, or "
+        "as its code has it), or of the outcome and of its step's process reward (ProRAG).",
         "NAME",
         tuple(ADVANTAGES),
     )
@@ -290,6 +285,15 @@ class GrpoOptions(Sampled):
         "NAME",
         ("step", "token"),
     )
+    divisor: str = option(
+        "trajectories",
+        "What the sum of losses is divided by: the number of trajectories (ProRAG, Eq. 9), or that of tokens, as in "
+        "ProRAG's code.",
+        "NAME",
+        ("trajectories", "tokens"),
+    )
+    clip: float = option(0.2, "The ratio of a token's probabilities counts from 1 - X to 1 + X (Eq. 9).", "X")
+    updates: int = option(1, "The steps that learn from the same samples. In the first one every ratio is 1.", "N")
     kl: float = option(0.01, "The weight of the divergence from the model that it begins as. 0 computes none.", "X")
     reward: str = option("em", "The outcome: exact match, or the F1 of words.", "NAME", ("em", "f1"))
     steps: int = option(100, "The number of steps.", "N")
@@ -307,7 +311,9 @@ class GrpoOptions(Sampled):
         object.__setattr__(self, "max_steps", self.steps)
         super().__post_init__()
         self._at_least(2, "group")
-        self._at_least(1, "group_questions", "steps")
+        self._at_least(1, "group_questions", "steps", "updates")
+        self._need("clip", 0 < self.clip < 1, "above 0 and below 1")
+        self._need("save_every", self.save_every % self.updates == 0, "a multiple of updates")
         self._at_least(0, "beta", "kl")
         self._need("lora", self.lora == 0, "0: all weights are trained")
         for name in ("beta", "normalise"):

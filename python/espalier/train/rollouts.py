@@ -124,7 +124,7 @@ class Sampler:
         engine = Transformers(model, tokenizer, batch=options.batch, fingerprint=f"step {step}", keep=written.keep)
         own: dict[str, Any] = {"temperature": 1, "top_p": 1, "resample": 0}
         if grows:
-            own |= GROWN[options.method, options.advantage] | {"reward": options.reward}
+            own |= GROWN[options.method, options.advantage.removesuffix("-code")] | {"reward": options.reward}
         if options.advantage == "process":
             own["group"] = options.group
         was = model.training

@@ -31,14 +31,7 @@ def explicit(pair: Pair, choices: Choices) -> Iterator[Columns]:
     }
 
 
-EXPLICIT = Format(
-    "dpo.explicit",
-    ("trl", "openrlhf"),
-    ("dpo", "prm"),
-    Pair,
-    explicit,
-    tools=("trl",),
-)
+EXPLICIT = Format("dpo.explicit", ("trl", "openrlhf"), ("dpo", "prm"), Pair, explicit, tools=("trl",))
 """A prompt with a chosen and a rejected continuation: TRL's DPOTrainer, OpenRLHF."""
 
 

@@ -40,14 +40,7 @@ def completions(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
             yield {**own, "prompt": list(said[:i]), "completion": [message], **tools}
 
 
-PROMPT_COMPLETION = Format(
-    "sft.prompt_completion",
-    ("trl", "openrlhf"),
-    MADE_OF,
-    Dialogue,
-    completions,
-    tools=("trl",),
-)
+PROMPT_COMPLETION = Format("sft.prompt_completion", ("trl", "openrlhf"), MADE_OF, Dialogue, completions, tools=("trl",))
 """A prompt and its completion: TRL's SFTTrainer, OpenRLHF. A conversation gives one row per turn of the assistant."""
 
 
@@ -101,11 +94,7 @@ SHAREGPT = Format(
     Dialogue,
     turns,
     suffix="json",
-    dataset_info={
-        "formatting": "sharegpt",
-        "columns": {"messages": "conversations", "system": "system"},
-        "tags": TAGS,
-    },
+    dataset_info={"formatting": "sharegpt", "columns": {"messages": "conversations", "system": "system"}, "tags": TAGS},
     tools=("llamafactory",),
 )
 """A conversation of alternating sides: LLaMA-Factory. Documents are observations, which it keeps out of the loss."""
@@ -166,14 +155,7 @@ def tokens_schema() -> Any:
 
 
 TOKENS = Format(
-    "sft.tokens",
-    ("trl",),
-    MADE_OF,
-    Dialogue,
-    tokens,
-    suffix="parquet",
-    schema=tokens_schema,
-    needs_tokenizer=True,
+    "sft.tokens", ("trl",), MADE_OF, Dialogue, tokens, suffix="parquet", schema=tokens_schema, needs_tokenizer=True
 )
 """Token ids with labels and weights in Parquet: TRL's SFTTrainer takes ids and labels as they are. Weights need your
 own collator."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean, stdev
 
 from ...errors import InputError
@@ -35,10 +36,10 @@ class Advantages:
     """By the place of the step, already multiplied by beta. Steps without a score are missing."""
 
 
-def normalised(values: Sequence[float]) -> list[float]:
-    """(value - mean) / (sample standard deviation + 1e-4), which is 0 for a single value."""
+def normalised(values: Sequence[float], *, keep: bool = False) -> list[float]:
+    """(value - mean) / (sample standard deviation + 1e-4). A single value is 0, or itself with `keep`."""
     if len(values) < 2:
-        return [0.0] * len(values)
+        return [value if keep else 0.0 for value in values]
     mean, deviation = fmean(values), stdev(values)
     return [(value - mean) / (deviation + EPSILON) for value in values]
 
@@ -54,9 +55,9 @@ def over_tokens(values: Sequence[float], tokens: Sequence[int]) -> list[float]:
     return [(value - mean) / (math.sqrt(variance) + EPSILON) for value in values]
 
 
-def over_all(trace: Trace) -> dict[int, float]:
+def over_all(trace: Trace, *, keep: bool = False) -> dict[int, float]:
     """Outcomes normalised over all branches of the question."""
-    return dict(zip(trace.outcomes, normalised(list(trace.outcomes.values())), strict=True))
+    return dict(zip(trace.outcomes, normalised(list(trace.outcomes.values()), keep=keep), strict=True))
 
 
 def outcome(trace: Trace, beta: float, tokens: Tokens = None) -> Advantages:
@@ -64,17 +65,19 @@ def outcome(trace: Trace, beta: float, tokens: Tokens = None) -> Advantages:
     return Advantages(over_all(trace), {})
 
 
-def tree(trace: Trace, beta: float, tokens: Tokens = None) -> Advantages:
+def tree(trace: Trace, beta: float, tokens: Tokens = None, *, code: bool = False) -> Advantages:
     """Outcomes normalised within each tree of the question and over all its trees, added (Tree-GRPO, arXiv
-    2509.21240). The trees are the branches that begin with the same step."""
+    2509.21240), where a group of one tells nothing. Its `code` normalises over the question, and what comes out within
+    each tree, where a group of one keeps its value. The trees are the branches that begin with the same step."""
     trees: dict[int, list[int]] = {}
     for leaf in trace.outcomes:
         first = next(place for place in trace.path(leaf) if trace.nodes[place].sampled)
         trees.setdefault(first, []).append(leaf)
-    found = over_all(trace)
+    found = over_all(trace, keep=code)
     for leaves in trees.values():
-        for leaf, within in zip(leaves, normalised([trace.outcomes[leaf] for leaf in leaves]), strict=True):
-            found[leaf] += within
+        values = [found[leaf] if code else trace.outcomes[leaf] for leaf in leaves]
+        for leaf, within in zip(leaves, normalised(values, keep=code), strict=True):
+            found[leaf] = within if code else found[leaf] + within
     return Advantages(found, {})
 
 
@@ -98,7 +101,8 @@ def process(trace: Trace, beta: float, tokens: Tokens = None) -> Advantages:
     return Advantages(over_all(trace), {place: beta * value for (place, _), value in zip(steps, values, strict=True)})
 
 
-ADVANTAGES: dict[str, Callable[..., Advantages]] = {"outcome": outcome, "tree": tree, "process": process}
+TREES: dict[str, Callable[..., Advantages]] = {"tree": tree, "tree-code": partial(tree, code=True)}
+ADVANTAGES: dict[str, Callable[..., Advantages]] = {"outcome": outcome, **TREES, "process": process}
 """By name. Each takes a trace, beta, the weight of the process advantage, and tokens, by which it may normalise."""
 
 

@@ -24,9 +24,11 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
     """TRL's trainer, whose advantages are per token and not per trajectory.
 
     A row is one step of a trajectory under the prompt that it was sampled from, so a batch has as many rows as steps
-    were sampled. The loss `dapo` divides by the number of tokens, so it does not matter how tokens lie in rows.
+    were sampled. The loss `dapo` divides a sum over all tokens, so it does not matter how tokens lie in rows: by the
+    number of trajectories (ProRAG, Eq. 9), or by that of the tokens.
     """
 
+    divisor: str
     sampler: Any = None
     """Makes Rollouts from a model, ids of questions and a step."""
     sampled: Rollouts
@@ -52,6 +54,8 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
                 beta=options.kl,
                 temperature=1.0,
                 loss_type="dapo",
+                epsilon=options.clip,
+                num_iterations=options.updates,
                 gradient_checkpointing=False,
                 shuffle_dataset=False,
             )
@@ -63,12 +67,14 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
                 processing_class=setup.policy.tokenizer.loaded,
                 rollout_func=rollout,
             )
-        made.sampler = Sampler(setup)
+        made.sampler, made.divisor = Sampler(setup), options.divisor
         return made
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
         made = super()._generate_and_score_completions(inputs)
         made["advantages"] = spread(self.sampled.advantages, made["completion_mask"] * made["tool_mask"])
+        if self.divisor == "trajectories":
+            made["num_items_in_batch"] = torch.tensor(sum(map(len, self.sampled.rewards.values())))
         for name in ("too_long", "rewritten"):
             self._metrics["train"][name].append(float(getattr(self.sampled, name)))
         return made
