@@ -5,7 +5,6 @@
 #include <espalier/backend/journal/store.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
-#include <espalier/fmt/ledger.hpp>
 #include <espalier/llm/scheduler.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
@@ -98,7 +97,9 @@ inline Accounts balanced(const std::vector<Counted>& all) {
     one.paid_failed = transport ? transport->paid_failed : 0;
     one.requests = transport ? transport->requests : 0;
     if (one.logical != one.paid_applied + one.cached + one.shared + one.failed)
-      throw Error(fmt::format("the accounts of the run do not balance: {}", one));
+      throw Error(
+          fmt::format("the accounts of the run do not balance: {} asked, {} paid, {} cached, {} shared, {} failed",
+                      one.logical, one.paid_applied, one.cached, one.shared, one.failed));
     sum += one;
   }
   return sum;

@@ -18,14 +18,10 @@ using evaluation_t =
     awaited_t<decltype(evaluate(std::declval<E&>(), std::declval<Env&>(), std::declval<const typename Env::State&>(),
                                 std::declval<const Context&>()))>;
 template <class T>
-struct value_of {
-  using type = T;
-};
+struct value_of : std::type_identity<T> {};
 template <class T>
   requires requires(T result) { result.known; }
-struct value_of<T> {
-  using type = decltype(T::value);
-};
+struct value_of<T> : std::type_identity<decltype(T::value)> {};
 /// The value type that an evaluator gives for an environment.
 template <class E, class Env>
 using value_of_t = typename value_of<evaluation_t<E, Env>>::type;
