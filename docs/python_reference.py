@@ -13,7 +13,7 @@ import re
 from pathlib import Path
 
 BLOCK = re.compile(r"^```\{py-names\} ([\w.]+)((?: \w+)*)\n(.*?)^```$", re.M | re.S)
-PAGES = Path(__file__).parent / "python"
+PAGES = Path(__file__).parent / "reference/python"
 
 
 def names(page: str) -> list[tuple[str, str]]:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs").glob("[lp]*/*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(
     r"^(?P<not_run><!-- not run: [^\n]*-->\n\s*)?```(?P<language>cpp|python|sh)\n(?P<text>.*?)^```$"
     r"(\n\n```text\n(?P<shown>.*?)^```$)?",

@@ -18,7 +18,7 @@ import cpp_reference  # noqa: E402
 
 def plain(page: str) -> str:
     """What a page says, each run of blanks as one."""
-    markup = re.sub(r"</(?:dt|dd|p|pre)>", " ", (SITE / page).read_text(encoding="utf-8"))
+    markup = re.sub(r"</(?:dt|dd|p|pre)>", " ", (SITE / "reference" / page).read_text(encoding="utf-8"))
     return " ".join(html.unescape(re.sub(r"<[^>]+>", "", markup)).split())
 
 
@@ -32,7 +32,7 @@ def test_nothing_is_fetched() -> None:
 
 def test_a_folder_of_headers_has_a_page() -> None:
     folders = {path.name for path in (ROOT / "include/espalier").iterdir() if path.is_dir()}
-    assert folders == {path.stem for path in (SITE / "cpp").glob("*.html")}
+    assert folders == {path.stem for path in (SITE / "reference/cpp").glob("*.html")}
 
 
 @pytest.mark.parametrize("folder", ["core", "policy", "search", "method", "backend"])

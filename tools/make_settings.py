@@ -1,6 +1,6 @@
 """Writes what is said of a run's settings, from their table in include/espalier/run/settings_table.hpp:
 
-python/espalier/runs/settings.py, the keywords of `expand` and `answer` with their types, and docs/settings.md.
+python/espalier/runs/settings.py, the keywords of `expand` and `answer` with types, and docs/reference/settings.md.
 
 Run it after a change of the table, with the package installed.
 """
@@ -57,14 +57,14 @@ These are the settings of a run. `espalier expand` and `espalier answer` take th
 `esp.answer` as keywords. `tools/make_settings.py` writes this page from the table that the command and Python read
 (`espalier/run/settings_table.hpp`). In C++ they are the groups of `run::Settings`.
 
-A setting with a name in `run.json` decides the trees. A run is continued only under the same values ([runs](files.md)).
+A setting with a name in `run.json` decides the trees. A run goes on only under the same values ([runs](../files.md)).
 The others are execution options, which change no tree.
 
 `…?KEY=` stands in the address that the option takes: `--encoder 'http://host:8001/v1?name=NAME&profile=e5'`, with `%26`
 for an `&` in a value. Python's keywords take such addresses too, and have a keyword for each part.
 
 From Python `model`, `models`, `retriever`, `encoder` and `value_server` also take a part or a function
-([your own](own.md#in-runs-with-a-folder)). The name beside it (`model_name` ...) is then its fingerprint.
+([your own](../own.md#in-runs-with-a-folder)). The name beside it (`model_name` ...) is then its fingerprint.
 """
 COLUMNS = "| keyword | option | default | in `run.json` | meaning |\n|---|---|---|---|---|\n"
 
@@ -96,7 +96,7 @@ def keywords() -> str:
 
 
 def page() -> str:
-    """The text of docs/settings.md."""
+    """The text of docs/reference/settings.md."""
     text = PAGE
     for group, settings in rows().items():
         text += f"\n## {group.capitalize()}\n\n{COLUMNS}"
@@ -121,7 +121,7 @@ def files() -> dict[Path, str]:
     """What is written, by file."""
     return {
         ROOT / "python/espalier/runs/settings.py": formatted(keywords()),
-        ROOT / "docs/settings.md": page(),
+        ROOT / "docs/reference/settings.md": page(),
     }
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/public_names.md: every name that a C++ user can say, by folder, so that a review sees each new one.
+"""Writes docs/reference/public_names.md: every name that a C++ user can say, by folder, so that a review sees each.
 
 A name is public if it is declared in a namespace of include/espalier that is not called `detail`. Members of classes do
 not count. It reads the text, with what .clang-format fixes: what a namespace declares begins in the first column.
@@ -13,7 +13,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/public_names.md"
+PAGE = ROOT / "docs/reference/public_names.md"
 INTRODUCTION = """# Public names
 
 These are all names that a C++ user can say, by folder of `include/espalier/`. `tools/public_names.py` writes this page,

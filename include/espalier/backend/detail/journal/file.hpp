@@ -144,7 +144,7 @@ class JournalFile {
       throw StoreError(file_ + ": no write-ahead log is possible there: the journal needs a local file system");
   }
 
-  /// docs/files.md describes the columns.
+  /// docs/reference/formats.md describes the columns.
   void create_schema() {
     run("CREATE TABLE record (id INTEGER PRIMARY KEY, key BLOB NOT NULL, kind INTEGER NOT NULL, source TEXT NOT NULL, "
         "purpose TEXT NOT NULL, request INTEGER NOT NULL, paid_by INTEGER NOT NULL, seed INTEGER NOT NULL, sample "
