@@ -82,7 +82,7 @@ def test_every_extra_is_explained_and_every_extra_that_is_named_exists():
     pages += (ROOT / "python").rglob("*.py")
     named = {page: form.findall(page.read_text(encoding="utf-8")) for page in pages}
     assert {word for names in named.values() for name in names for word in name.split(",")} <= extras
-    assert extras == set(named[ROOT / "docs/dependencies.md"]) and extras >= {"train", "ray", "viz", "dev"}
+    assert extras == set(named[ROOT / "docs/reference/dependencies.md"]) and extras >= {"train", "ray", "viz", "dev"}
 
 
 def test_every_install_line_works_in_a_fresh_environment_as_it_stands():
