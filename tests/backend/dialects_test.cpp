@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -345,12 +347,45 @@ TEST_CASE("samples of one prompt share a message where choice i is drawn under s
     const auto asked = body({{"user", "q"}}, {.temperature = 1});
     test::ask(model, {Prompt(asked, 3, 0), Prompt(asked, 3, 1)});
     const bool native = dialect.server == Server::vllm || dialect.server == Server::openai;
-    REQUIRE(server.received().size() == (native ? 1 : 2));
     std::vector<std::string> tails;
-    for (const auto& request : server.received()) tails.push_back(request.body.substr(request.body.find("\"seed\"")));
+    for (const auto& request : server.received())
+      if (request.path != "/props") tails.push_back(request.body.substr(request.body.find("\"seed\"")));
+    REQUIRE(tails.size() == (native ? 1 : 2));
     std::sort(tails.begin(), tails.end());
     CHECK(tails[0].starts_with(R"("seed":3)"));
     if (!native) CHECK(tails[1].starts_with(R"("seed":4)"));
+  }
+}
+
+TEST_CASE("llama.cpp gets as many samples at once as it has slots, and its chunks count the tokens of each") {
+  const auto chunk = [](int index, const std::string& text, const std::string& end) {
+    return R"(data: {"choices":[{"index":)" + std::to_string(index) + R"(,"delta":{"content":")" + text +
+           R"("},"finish_reason":)" + (end.empty() ? "null" : "\"" + end + "\"") + "}]}\n\n";
+  };
+  const auto usage = [](int tokens) {
+    return R"(data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(tokens) + "}}\n\n";
+  };
+  FaultServer server([&](const Received& request, std::size_t) {
+    if (request.path == "/props") return Answer{.body = R"({"total_slots":2})"};
+    if (!test::holds(request.body, R"("n":2)")) return Answer{.body = chat_reply("c", "", 3)};
+    return Answer{.body = chunk(1, "b", "") + chunk(0, "a", "stop") + usage(5) + chunk(1, "b", "length") + usage(9) +
+                          "data: [DONE]\n\n"};
+  });
+  OpenAi model(options(server, {.server = Server::llamacpp}));
+  const auto asked = body({{"user", "q"}}, {.temperature = 1});
+  const auto replies = test::ask(model, {Prompt(asked, 3, 0), Prompt(asked, 3, 1), Prompt(asked, 3, 2)});
+  const std::vector<std::pair<std::string, std::uint32_t>> right{{"a", 5}, {"bb", 9}, {"c", 3}};
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    CHECK(replies[i].value().text == right[i].first);
+    CHECK(replies[i].value().completion_tokens == right[i].second);
+    CHECK(replies[i].value().prompt_tokens == 7);
+  }
+  CHECK(replies[1].value().finish == Completion::Finish::length);
+  REQUIRE(server.received().size() == 3);
+  for (const auto& request : server.received()) {
+    const bool both =
+        test::holds(request.body, R"("n":2,"stream":true,"stream_options":{"include_usage":true},"seed":3})");
+    CHECK((request.path == "/props" || both || test::holds(request.body, R"("seed":5})")));
   }
 }
 
@@ -528,7 +563,7 @@ TEST_CASE("a server is asked once who owns its models, before the first request"
     if (dialect.owner.empty()) continue;
     const Found found = found_by([&](const Received&, std::size_t) { return owned_by(std::string(dialect.owner)); });
     CHECK(found.heard == std::vector<Server>{dialect.server});
-    REQUIRE(found.asked.size() == 4);
+    REQUIRE(found.asked.size() == (dialect.server == Server::llamacpp ? 5 : 4));  // and its slots
     CHECK(found.asked[0] == "/v1/models");
     CHECK(std::count(found.asked.begin(), found.asked.end(), "/v1/models") == 1);
   }

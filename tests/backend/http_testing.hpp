@@ -71,7 +71,7 @@ std::vector<Outcome<Out>> ask(Service<In, Out>& service, const std::vector<In>& 
   return outcomes;
 }
 
-/// What a server got to read first, "" if nothing was sent, and what came of its replies.
+/// What a server got to read first, but for llama.cpp's /props, "" if nothing was sent, and what came of its replies.
 template <class Out>
 struct Exchange {
   Received request;
@@ -91,7 +91,9 @@ auto exchange(const Options& options, const std::string& path, const std::vector
   chosen.http.max_attempts = 2;
   Asked service(std::move(chosen));
   auto outcomes = ask(service, requests);
-  return Exchange{server.received().empty() ? Received() : server.received()[0], std::move(outcomes)};
+  for (const Received& request : server.received())
+    if (request.path != "/props") return Exchange{request, std::move(outcomes)};
+  return Exchange{Received(), std::move(outcomes)};
 }
 
 /// The BackendError of an outcome: its kind and its message. A value has the message "".

@@ -66,6 +66,17 @@ def test_n_is_native_and_choice_i_has_seed_plus_i(server: Server):
     assert together["usage"]["completion_tokens"] <= 12  # of the first choice alone
 
 
+@pytest.mark.parametrize("api", ["chat", "completions"])
+def test_samples_of_a_prompt_share_a_request_and_are_those_of_single_requests(server: Server, api: str):
+    model = esp.OpenAi(server.url, "model", api=api, api_key_env=key_variable())
+    for stop in ([], [server.texts(seed=7)[0].split()[1]]):
+        asked = [esp.Prompt(PROMPT, temperature=1.0, max_tokens=12, stop=stop, seed=7, sample=i) for i in range(7)]
+        facts = [(reply.text, reply.finish, reply.completion_tokens, reply.prompt_tokens) for reply in model(asked)]
+        alone = [model([prompt])[0] for prompt in asked]
+        assert facts == [(one.text, one.finish, one.completion_tokens, one.prompt_tokens) for one in alone]
+        assert len(set(facts)) > 1
+
+
 def test_the_stop_string_is_taken_away_and_not_named_and_the_client_puts_it_back(server: Server):
     word = server.texts(temperature=0)[0].split()[1]
     [choice] = server.plain(temperature=0, stop=[word])["choices"]

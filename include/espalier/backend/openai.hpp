@@ -96,7 +96,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     return true;
   }
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
-    return group.size() < server_.dialect().max_n && !next.greedy() &&
+    return group.size() < server_.most_samples() && !next.greedy() &&
            next.shared_body() == group.back().shared_body() && next.seed() == group.back().seed() &&
            next.sample() == group.back().sample() + 1;
   }
@@ -110,7 +110,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
     const detail::Dialect& dialect = server_.dialect();
-    const bool chunks = options_.stream && (ollama() || !body.starts_with('{'));  // "{": the server has no chunks
+    const bool chunks = request_.in_chunks(group, dialect) && (ollama() || !body.starts_with('{'));  // "{": it has none
     auto reply = chunks ? detail::ChatReply::streamed(body, dialect, json_)
                         : detail::ChatReply::whole(json_.read(body), dialect);
     std::string doubt;

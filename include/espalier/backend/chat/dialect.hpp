@@ -33,9 +33,10 @@ struct Dialect {
   };
 
   Server server;
-  std::string_view name;                        ///< as options spell it
-  std::string_view owner;                       ///< "owned_by" in the answer to GET /models, "" = not given
-  std::size_t max_n = 1;                        ///< completions per message, choice i with seed + i. 1 = n is emulated
+  std::string_view name;   ///< as options spell it
+  std::string_view owner;  ///< "owned_by" in the answer to GET /models, "" = not given
+  /// Completions per message, choice i with seed + i. 1 = n is emulated, 0 = as many as the server's slots.
+  std::size_t max_n = 1;
   std::size_t max_stops = 0;                    ///< most stop strings of a request, 0 = no limit
   std::string_view chat_limit = "max_tokens";   ///< name of the token limit in /chat/completions
   std::optional<int> top_k_off = std::nullopt;  ///< value that switches top_k off, if it accepts top_k and min_p
@@ -77,10 +78,11 @@ inline constexpr std::array<Dialect, 6> dialects = {{
      .ids = true,
      .tools = true,
      .grammar = "ebnf"},
-    // Emulates n: its usage counts only the first choice.
+    // Several choices come in chunks, with a usage after each. Without chunks it counts the first one alone.
     {.server = Server::llamacpp,
      .name = "llamacpp",
      .owner = "llamacpp",
+     .max_n = 0,
      .top_k_off = 0,
      .penalty = "repeat_penalty",
      .logprobs = Dialect::Logprobs::raw,

@@ -61,11 +61,20 @@ class OpenAiRequest {
     out.reserve(prefix_.size() + 32);
     out += prefix_;
     if (samples.size() > 1) (out += ",\"n\":") += std::to_string(samples.size());
+    if (in_chunks(samples, dialect) && !stream_) (out += ",\"stream\":true,\"stream_options\":") += usage_in_chunks;
     if (!first.greedy()) (out += ",\"seed\":") += std::to_string((first.seed() + first.sample()) & 0x7fffffff);
     return out += dialect.server == Server::ollama ? "}}" : "}";
   }
 
+  /// Whether the samples' choices come in chunks. llama.cpp counts and scores all tokens of each choice there alone.
+  [[nodiscard]] bool in_chunks(std::span<const Prompt> samples, const Dialect& dialect) const {
+    const bool apart = samples.size() > 1 || samples.front().sampling().logprobs;
+    return stream_ || (apart && dialect.server == Server::llamacpp);
+  }
+
  private:
+  static constexpr const char* usage_in_chunks = R"({"include_usage":true})";
+
   /// All fields but n and the seed, up to where these belong: for Ollama's own routes that is in the open "options".
   [[nodiscard]] std::string fields_of(const PromptBody& body, const Dialect& dialect) {
     const bool native = dialect.server == Server::ollama;
@@ -119,7 +128,7 @@ class OpenAiRequest {
     if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
     if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
     if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
-    if (stream_) fields.set("stream", true).set_json("stream_options", R"({"include_usage":true})");
+    if (stream_) fields.set("stream", true).set_json("stream_options", usage_in_chunks);
   }
   static std::string joined(const PromptBody& body) {
     std::string text;

@@ -132,8 +132,9 @@ class ChatReply {
       listed[index] = choice.listed();
       if (scores && choice.logprobs && choice.logprobs->scored) {
         LogprobSum list = std::move(*choice.logprobs);
+        const bool all = choice.tokens > 0 ? list.tokens >= choice.tokens : scored >= usage.completion;
         list.finish(completion.text, body.sampling.stop);
-        if (list.whole || scored >= usage.completion) {
+        if (list.whole || all) {
           completion.logprob = list.sum;
           if (body.sampling.token_logprobs) completion.tokens = std::move(list.each);
         }
@@ -156,7 +157,14 @@ class ChatReply {
       return;
     }
     done_ = !piece;
-    if (const auto told = root["usage"]; told.is_object()) usage_ = read_usage(told);
+    if (const auto told = root["usage"]; told.is_object()) {
+      const std::uint64_t before = usage_.completion;
+      usage_ = read_usage(told);
+      if (piece && dialect_->server == Server::llamacpp) {  // of the choice that has just ended
+        choices_[last_].tokens = usage_.completion;
+        usage_.completion += before;
+      }
+    }
     simdjson::dom::array parts;
     if (root["choices"].get(parts)) return;
     std::uint64_t position = 0;
@@ -166,12 +174,14 @@ class ChatReply {
       if (!piece && error && error != simdjson::NO_SUCH_FIELD) throw BackendError("a choice that was not asked for");
       if (!piece && choices_.contains(index)) throw BackendError("two choices under one index");
       choices_[index].add(part, piece);
+      last_ = index;
     }
   }
 
   const Dialect* dialect_;
   std::map<std::uint64_t, Choice> choices_;
   Usage usage_;
+  std::uint64_t last_ = 0;  ///< the choice that came last
   bool done_ = false;
 };
 

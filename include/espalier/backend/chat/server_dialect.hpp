@@ -23,6 +23,7 @@ namespace espalier::backend::detail {
 
 /// The dialect of a server, or of several equal ones. It is declared, or found when it is first needed: by the owner of
 /// the server's models, or else by routes that only one kind has. A server that cannot be identified is Server::other.
+/// A llama.cpp server is always asked for the number of its slots.
 class ServerDialect final : public HttpService<std::size_t, Server> {
  public:
   /// `found` is called with the kind that was found. The questions have a fleet of their own, so they are not counted
@@ -34,28 +35,34 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
         fleet_(std::move(fleet)),
         key_(std::move(api_key)),
         options_(std::move(options)),
-        found_(std::move(found)) {}
+        found_(std::move(found)),
+        next_(declared == Server::llamacpp ? slots_route : 0) {}
 
   /// False while the server is being asked, which goes on while the client runs. Throws BackendError if the server
   /// could not be reached. A later call tries again.
   bool known() {
-    if (server_) return true;
+    if (settled()) return true;
     if (Url(fleet_->replicas().front().url).host() == "api.openai.com") tell(Server::openai);
     else if (!std::exchange(asking_, true)) submit(next_, next_);
     for (const auto& reply : poll(std::chrono::milliseconds(0))) {
       asking_ = false;
       next_ = 0;
-      const Server found = reply.outcome.value();  // or its failure
+      const Server found = server_.value_or(reply.outcome.value());  // or its failure
       next_ = reply.ticket + 1;
       if (found == Server::other && next_ <= routes.size()) return known();
-      tell(found);
+      if (!server_) tell(found);
+      if (reply.ticket == slots_route) slots_ = std::max<std::size_t>(slots_, 1);
+      else if (found == Server::llamacpp) return next_ = slots_route, known();
     }
-    return server_.has_value();
+    return settled();
   }
   /// Call it only once known() is true.
   [[nodiscard]] const Dialect& dialect() const { return dialect_of(*server_); }
+  /// The most samples of one prompt that share a message. A server of one slot takes them one by one.
+  [[nodiscard]] std::size_t most_samples() const { return dialect().max_n > 0 ? dialect().max_n : slots_; }
 
  private:
+  [[nodiscard]] bool settled() const { return server_ && (server_ != Server::llamacpp || slots_ > 0); }
   void tell(Server found) {
     server_ = found;
     if (found_) found_(found);
@@ -69,6 +76,7 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
                                                    {"/get_model_info", "model_path", Server::sglang},
                                                    {"/api/version", "version", Server::ollama},
                                                    {"/version", "version", Server::vllm}}};
+  static constexpr std::size_t slots_route = 1;  ///< the question that llama.cpp answers with its slots too
 
   /// Question 0 is for the models, question i for routes[i - 1].
   std::shared_ptr<const HttpEndpoint> write(std::span<const std::size_t> question, std::string&) override {
@@ -85,6 +93,7 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
       if (question[0] == 0) throw;
       return {Server::other};  // a page for people
     }
+    if (question[0] == slots_route) slots_ = field<std::uint64_t>(root, "total_slots").value_or(1);
     if (question[0] > 0)
       return {root[routes[question[0] - 1].field].get(value) ? Server::other : routes[question[0] - 1].server};
     std::string_view name;
@@ -102,7 +111,8 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   HttpOptions options_;
   std::function<void(Server)> found_;
   JsonReader json_;
-  std::size_t next_ = 0;  ///< the next question
+  std::size_t next_;       ///< the next question
+  std::size_t slots_ = 0;  ///< 0 = not known
   bool asking_ = false;
 };
 

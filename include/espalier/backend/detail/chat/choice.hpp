@@ -67,6 +67,7 @@ class Choice {
   bool chat = false;                  ///< a message, and no plain completion
   std::map<std::uint64_t, ToolCall> calls;
   std::optional<LogprobSum> logprobs;
+  std::uint64_t tokens = 0;  ///< its number of tokens where the server counts each choice apart
 
   /// Adds a choice of OpenAI's form, or a piece of it. Throws BackendError (transport) for a text after the end.
   void add(simdjson::dom::element part, bool piece) {
@@ -99,8 +100,9 @@ class Choice {
   [[nodiscard]] bool answered() const {
     return has_text_ || !thought.empty() || !refusal.empty() || (finish && !has_other_);
   }
-  /// The number of its tokens, from its token ids or log-probabilities. 0 = not given.
+  /// The number of its tokens, as it was told or from its token ids or log-probabilities. 0 = not given.
   [[nodiscard]] std::uint32_t listed() const {
+    if (tokens > 0) return static_cast<std::uint32_t>(tokens);
     return static_cast<std::uint32_t>(ids_ > 0 || !logprobs ? ids_ : logprobs->tokens);
   }
 
