@@ -27,7 +27,7 @@ HEAD = '''"""A typed class for each of the five methods, from the table of their
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from .protocols import EncoderLike, LanguageModelLike, PruningLike, RewardLike
 from .search.method import TypedMethod
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = [{names}]
+
+{aliases}
 
 
 class Options(TypedDict, total=False):
@@ -70,10 +72,18 @@ PARTS = {
 }
 
 
+LONG = 90
+"""Characters of a type that gets a name, that of its option."""
+aliases: dict[str, str] = {}
+
+
 def type_of(row: list[str]) -> str:
     option, _, allowed, _, kind = row
     if kind == "choice":
         kind = f"Literal[{', '.join(json.dumps(word) for word in allowed.split(', '))}]"
+        if len(kind) > LONG:
+            aliases[option.title()] = kind
+            kind = option.title()
     return {"reward": f"{kind} | RewardLike", "prune": "PruningLike"}.get(option, kind)
 
 
@@ -92,7 +102,8 @@ def text() -> str:
     common = dict(set.intersection(*(set(keywords.items()) for keywords in every.values())))
     common = {name: kind for name, kind in every["decex"].items() if name in common}
     names = ", ".join(f'"{name}"' for name in sorted(name for name, _ in CLASSES.values()))
-    made = HEAD.format(names=names, common=fields(common))
+    named = "\n".join(f"{name}: TypeAlias = {kind}" for name, kind in aliases.items())
+    made = HEAD.format(names=names, aliases=named, common=fields(common))
     for method, (name, summary) in CLASSES.items():
         own = {keyword: kind for keyword, kind in every[method].items() if keyword not in common}
         made += CLASS.format(type=name, own=fields(own), summary=summary, name=method)

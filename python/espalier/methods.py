@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from .protocols import EncoderLike, LanguageModelLike, PruningLike, RewardLike
 from .search.method import TypedMethod
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 __all__ = ["AirRag", "DecExRag", "DecoupleRag", "ProRag", "ReasonRag"]
+
+Profile: TypeAlias = Literal[
+    "squad2", "hotpot", "musique", "flashrag", "search_r1", "prorag", "reasonrag", "hiprag", "search_o1", "decouple"
+]
 
 
 class Options(TypedDict, total=False):
@@ -148,21 +152,7 @@ class ProRagOptions(Options, total=False):
     window: int | None
     solve: bool | None
     group: int | None
-    profile: (
-        Literal[
-            "squad2",
-            "hotpot",
-            "musique",
-            "flashrag",
-            "search_r1",
-            "prorag",
-            "reasonrag",
-            "hiprag",
-            "search_o1",
-            "decouple",
-        ]
-        | None
-    )
+    profile: Profile | None
     annotate: Literal["none", "judge", "prm", "both", "cold_start"] | None
     compare: Literal["all", "pairs"] | None
     judge_visits: int | None
@@ -202,21 +192,7 @@ class ReasonRagOptions(Options, total=False):
     decay: float | None
     alpha: float | None
     leaves: Literal["answers", "free", "all"] | None
-    profile: (
-        Literal[
-            "squad2",
-            "hotpot",
-            "musique",
-            "flashrag",
-            "search_r1",
-            "prorag",
-            "reasonrag",
-            "hiprag",
-            "search_o1",
-            "decouple",
-        ]
-        | None
-    )
+    profile: Profile | None
     margin: float | None
 
 

@@ -3,13 +3,6 @@
 from ._core import ChainStep, Encoder, EncodeRequest, HttpScorer, Model, Reranker, RerankRequest, Retriever, grammar
 
 __all__ = [
-    "ChainStep",
-    "EncodeRequest",
-    "Encoder",
-    "HttpScorer",
-    "Model",
-    "RerankRequest",
-    "Reranker",
-    "Retriever",
+    "ChainStep", "EncodeRequest", "Encoder", "HttpScorer", "Model", "RerankRequest", "Reranker", "Retriever",
     "grammar",
-]
+]  # fmt: skip

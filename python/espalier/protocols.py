@@ -22,26 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
-    "Backup",
-    "Batch",
-    "Encoder",
-    "EncoderLike",
-    "Evaluator",
-    "LanguageModel",
-    "LanguageModelLike",
-    "Problem",
-    "PruningLike",
-    "PruningPolicy",
-    "Reranker",
-    "RerankerLike",
-    "Retriever",
-    "RetrieverLike",
-    "RewardFunction",
-    "RewardLike",
-    "Rows",
-    "SelectionPolicy",
-    "SiblingSelectionPolicy",
-]
+    "Backup", "Batch", "Encoder", "EncoderLike", "Evaluator", "LanguageModel", "LanguageModelLike", "Problem",
+    "PruningLike", "PruningPolicy", "Reranker", "RerankerLike", "Retriever", "RetrieverLike", "RewardFunction",
+    "RewardLike", "Rows", "SelectionPolicy", "SiblingSelectionPolicy",
+]  # fmt: skip
 
 T = TypeVar("T")
 Batch: TypeAlias = Sequence[T | BaseException] | Awaitable[Sequence[T | BaseException]]

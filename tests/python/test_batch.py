@@ -89,11 +89,7 @@ def test_a_failed_response_is_asked_again_and_a_stranger_is_counted(files: Path,
     lines.append(lines[2] | {"custom_id": "ff" * 16})
     responses.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     told = json.loads(espalier("batch", "ingest", out, responses, "--json").stdout)
-    assert told == {
-        "stored": len(ids) - 2,
-        "failed": {ids[0]: "HTTP 429", ids[1]: "too late"},
-        "unknown": 1,
-    }
+    assert told == {"stored": len(ids) - 2, "failed": {ids[0]: "HTTP 429", ids[1]: "too late"}, "unknown": 1}
     assert espalier("batch", "prepare", *job(files, out)).returncode == 1
     asked = {row["custom_id"] for row in rows(out / "batch" / "requests-0002.jsonl")}
     assert set(ids) & asked == set(ids[:2])

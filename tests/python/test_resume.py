@@ -10,16 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import espalier as esp
-from conftest import (
-    ModelServer,
-    completion,
-    contents,
-    good,
-    inputs,
-    needs_journal,
-    sensible,
-    start,
-)
+from conftest import ModelServer, completion, contents, good, inputs, needs_journal, sensible, start
 from killing import Counted, kill_until_done
 
 pytestmark = needs_journal

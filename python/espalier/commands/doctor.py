@@ -51,9 +51,5 @@ def examined(settings: Mapping[str, Any]) -> Iterator[Finding]:
     yield from models
     if not any(finding.state == "problem" for finding in models):  # what does not answer need not be asked more
         yield from services.check_prompts(settings)
-    for part in (
-        services.check_retrieval,
-        services.check_encoder,
-        services.check_values,
-    ):
+    for part in (services.check_retrieval, services.check_encoder, services.check_values):
         yield from part(settings)

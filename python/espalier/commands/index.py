@@ -102,19 +102,9 @@ def build(arguments: argparse.Namespace, view: ProgressView) -> None:
             text += f", {done:,} of {of_all:,}, {done / seconds:,.0f}/s"
         view.show(done, of_all, now - start, f"{text}, ETA {eta(done, of_all, seconds)}")
 
-    build_index(
-        arguments.corpus,
-        arguments.out,
-        analyzer=arguments.analyzer,
-        k1=arguments.k1,
-        b=arguments.b,
-        threads=arguments.threads,
-        overwrite=arguments.overwrite,
-        encoder=encoder,
-        metric=arguments.metric,
-        journal=arguments.journal,
-        progress=progress,
-    )
+    names = ("analyzer", "k1", "b", "threads", "overwrite", "metric", "journal")
+    own: dict[str, Any] = {name: getattr(arguments, name) for name in names}
+    build_index(arguments.corpus, arguments.out, encoder=encoder, progress=progress, **own)
 
 
 def _build(arguments: argparse.Namespace) -> int:

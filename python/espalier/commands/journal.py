@@ -76,18 +76,7 @@ def stats(file: Path) -> dict[str, Any]:
 
 
 def readable(found: dict[str, Any]) -> str:
-    header = [
-        "kind",
-        "model or index",
-        "records",
-        "requests",
-        "prompt tokens",
-        "tokens",
-        "MB",
-        "ms p50",
-        "p90",
-        "p99",
-    ]
+    header = ["kind", "model or index", "records", "requests", "prompt tokens", "tokens", "MB", "ms p50", "p90", "p99"]
     rows = [
         (
             group["kind"],

@@ -22,10 +22,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         actions,
         "show",
         "Print a method's built-in prompts, or write them as a folder that --prompts takes.",
-        [
-            "espalier prompts show --method decex",
-            "espalier prompts show --method decex --set shots=2 --out my-prompts",
-        ],
+        ["espalier prompts show --method decex", "espalier prompts show --method decex --set shots=2 --out my-prompts"],
     )
     add_method_option(show)
     show.add_argument(

@@ -24,12 +24,7 @@ class Example:
 
     def to_dict(self) -> dict[str, Any]:
         """{"id", "question", "golden_answers", "metadata"}"""
-        return {
-            "id": self.id,
-            "question": self.question,
-            "golden_answers": self.answers,
-            "metadata": self.metadata,
-        }
+        return {"id": self.id, "question": self.question, "golden_answers": self.answers, "metadata": self.metadata}
 
 
 def distinct(texts: Iterable[str]) -> list[str]:

@@ -24,19 +24,8 @@ CONNECTION = ("api_key_file", "extra_body")
 MODEL = ("api", "server", "stream", *CONNECTION)
 ENCODER = ("encoder", "encoder_name", "encoder_profile")
 PROMPTS = (
-    "method",
-    "preset",
-    "set",
-    "constrain",
-    "protocol",
-    "thinking",
-    "prompts",
-    "seed",
-    "model",
-    "model_name",
-    "models",
-    "endpoints",
-    *MODEL,
+    *("method", "preset", "set", "constrain", "protocol", "thinking", "prompts", "seed"),
+    *("model", "model_name", "models", "endpoints", *MODEL),
 )
 RETRIEVER = ("corpus", "index", "retriever", "retriever_name", "retriever_api", *ENCODER, *CONNECTION)
 RERANKER = ("reranker", "reranker_name", "rerank_depth")

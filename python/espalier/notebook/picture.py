@@ -22,11 +22,7 @@ LOOK: Any = {
 }
 """The same bytes for the same figures, text that stays text, and a `$` that is only a dollar."""
 
-METADATA: dict[str, dict[str, None]] = {
-    "svg": {"Date": None},
-    "pdf": {"CreationDate": None},
-    "png": {"Software": None},
-}
+METADATA: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}
 
 PAGE = 700
 """Points that a notebook's page is wide."""

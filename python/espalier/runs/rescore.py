@@ -91,11 +91,7 @@ def recorded(run: Path) -> dict[str, Any]:
 
 
 def rescore(
-    run: str | Path,
-    set: Mapping[str, object],
-    *,
-    out: str | Path,
-    progress: Callable[[Progress], None] | None = None,
+    run: str | Path, set: Mapping[str, object], *, out: str | Path, progress: Callable[[Progress], None] | None = None
 ) -> RunResult:
     """Repeats a recorded run under other options, with every answer from its journal. No model is called.
 

@@ -22,28 +22,9 @@ from ..gone import absent
 from .pruning import AllOf, Before, Budgeted, Dedup, Keep, Threshold, TopK
 
 __all__ = [
-    "F1",
-    "Accuracy",
-    "Agreement",
-    "AllOf",
-    "Beam",
-    "Before",
-    "Budgeted",
-    "Dedup",
-    "Environment",
-    "ExactMatch",
-    "Keep",
-    "Mcts",
-    "Puct",
-    "Rollout",
-    "Search",
-    "Session",
-    "Sibling",
-    "State",
-    "Threshold",
-    "TopK",
-    "Uct",
+    "F1", "Accuracy", "Agreement", "AllOf", "Beam", "Before", "Budgeted", "Dedup", "Environment", "ExactMatch",
+    "Keep", "Mcts", "Puct", "Rollout", "Search", "Session", "Sibling", "State", "Threshold", "TopK", "Uct",
     "Verdict",
-]
+]  # fmt: skip
 if not TYPE_CHECKING:
     __getattr__ = absent(__name__)

@@ -16,21 +16,9 @@ from .rft import rft as sample_and_train
 from .stage import Trained
 
 __all__ = [
-    "DpoOptions",
-    "GrpoOptions",
-    "PrmOptions",
-    "RftOptions",
-    "SftOptions",
-    "Trained",
-    "ValueOptions",
-    "dpo",
-    "grpo",
-    "prm",
-    "rft",
-    "run_stage",
-    "sft",
-    "value",
-]
+    "DpoOptions", "GrpoOptions", "PrmOptions", "RftOptions", "SftOptions", "Trained", "ValueOptions", "dpo", "grpo",
+    "prm", "rft", "run_stage", "sft", "value",
+]  # fmt: skip
 
 
 def run_stage(options: TrainOptions, progress: ProgressView | None = None) -> Trained:
