@@ -110,18 +110,28 @@ class MethodSearch final : public Search {
     return std::make_unique<MethodEngine>(std::move(made), answers_);
   }
 
-  /// The rows of each of the method's data files, as text.
-  [[nodiscard]] std::map<std::string, std::string> rows(const std::vector<std::shared_ptr<GrownTree>>& trees) const {
-    const auto made = make();
+  /// The rows of each of the method's data files, as text. The prompts in them are the search's, or each tree's own.
+  [[nodiscard]] std::map<std::string, std::string> rows(const std::vector<std::shared_ptr<GrownTree>>& trees,
+                                                        bool own_prompts) const {
     Scheduler scheduler;
     method::Ports ports(scheduler.external_model(), scheduler.retriever(&no_retriever));
     ports.encoder = scheduler.encoder(&no_encoder);
     ports.values = ports.encoder;
-    made->prepare(ports, *environment.prompts);
     std::map<std::string, std::string> files;
-    for (const method::Product& product : made->products()) {
-      std::string& text = files[product.file];
-      for (const auto& tree : trees) product.rows(tree->record(), text);
+    std::shared_ptr<const rag::PromptSet> shown = environment.prompts;
+    const auto ready = [&] {
+      auto made = make();
+      made->prepare(ports, *shown);
+      for (const method::Product& product : made->products()) files[product.file];
+      return made;
+    };
+    auto made = ready();
+    for (const auto& tree : trees) {
+      if (own_prompts && tree->prompts != shown) {
+        shown = tree->prompts;
+        made = ready();
+      }
+      for (const method::Product& product : made->products()) product.rows(tree->record(), files[product.file]);
     }
     return files;
   }
@@ -166,8 +176,9 @@ void bind_method(py::module_& m) {
            py::arg("set") = Set(), py::arg("models") = std::map<std::string, py::object>(),
            py::arg("encoder") = py::none(), py::arg("values") = py::none(), py::arg("reward") = py::none(),
            py::arg("prune") = py::none(), py::arg("prompts") = "")
-      .def("lines", &MethodSearch::rows, py::arg("trees"),
-           "The data that the method harvests: file name -> lines of JSON.");
+      .def("lines", &MethodSearch::rows, py::arg("trees"), py::arg("own_prompts") = false,
+           "The data that the method harvests: file name -> lines of JSON, over the search's prompts or the trees' "
+           "own.");
 }
 
 }  // namespace espalier::python

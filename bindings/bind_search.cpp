@@ -102,6 +102,8 @@ class Session {
   void finish(std::size_t i, Outcome<rag::Tree> outcome);
   void settle();
   void collect();
+  /// Warns if much of what the model said could not be read.
+  void tell() const { py::module_::import("espalier.search.trees").attr("tell_unread")(trees_); }
 
   std::shared_ptr<const Search> search_;
   std::vector<rag::Example> questions_;
@@ -141,6 +143,7 @@ void Session::run(std::size_t open) {
           warn(fmt::format("question '{}' failed: {}", questions_[i].question.id,
                            py::str(errors_[py::int_(i)]).cast<std::string>()));
       });
+  tell();
 }
 
 void Session::start() {
@@ -182,6 +185,7 @@ void Session::settle() {
   while (scheduler_.step()) {
   }
   collect();
+  if (done()) tell();
 }
 
 /// Takes the finished trees.

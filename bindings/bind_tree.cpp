@@ -1,10 +1,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/fmt/tree.hpp>
 #include <espalier/output/answers.hpp>
-#include <espalier/output/dpo.hpp>
-#include <espalier/output/sft.hpp>
 
-#include "names.hpp"
 #include "problem.hpp"
 #include "tree.hpp"
 #include <fmt/format.h>
@@ -97,15 +94,6 @@ void bind_nodes(Bound& bound) {
 
 py::object loads(const std::string& json) { return py::module_::import("json").attr("loads")(json); }
 
-/// Lines of JSON as a list of dictionaries.
-py::list rows(const std::string& lines) {
-  py::list all;
-  std::size_t begin = 0;
-  for (std::size_t end = lines.find('\n'); end != lines.npos; begin = end + 1, end = lines.find('\n', begin))
-    all.append(loads(lines.substr(begin, end - begin)));
-  return all;
-}
-
 std::string to_json(const GrownTree& tree) {
   std::string line;
   output::append_tree(tree.record(), line);
@@ -115,10 +103,6 @@ std::string to_json(const GrownTree& tree) {
 
 TreeState state_of(const GrownTree& tree) {
   return {to_json(tree), tree.prompts ? tree.prompts->texts() : rag::PromptSet::Texts()};
-}
-
-output::ChainChoice choice_of(const std::string& name) {
-  return named<output::ChainChoice>("chain", name, Names<4>{"best", "most", "least", "random"});
 }
 
 void bind_node(py::module_& m) {
@@ -184,7 +168,15 @@ void bind_tree(py::module_& m) {
       .def_readonly("seed", &GrownTree::seed, "Of the run.")
       .def_property_readonly("options", [](const GrownTree& t) { return loads(t.options); })
       .def_property_readonly(
-          "status", [](const GrownTree& t) { return output::detail::name(t.tree.ending); }, "'done' or 'budget'.")
+          "status", [](const GrownTree& t) { return output::detail::answer_row(t.record()).status; },
+          "'done', 'budget', or 'failed': it ended without any answer.")
+      .def_property_readonly(
+          "error",
+          [](const GrownTree& t) -> std::optional<std::string> {
+            const output::detail::AnswerRow row = output::detail::answer_row(t.record());
+            return row.error.empty() ? std::nullopt : std::optional(row.error);
+          },
+          "Why it failed, or None.")
       .def_property_readonly(
           "oracle", [](const GrownTree& t) { return output::oracle(t.tree); },
           "Gold answers may have steered it: its search had them. Its scores are no measure of a method.")
@@ -254,29 +246,6 @@ void bind_tree(py::module_& m) {
         return loads(line);
       },
       py::arg("tree"), "The tree's row of answers.jsonl.");
-  m.def(
-      "sft_rows",
-      [](const std::vector<SharedTree>& trees, const std::string& chain) {
-        std::string lines;
-        for (const SharedTree& tree : trees)
-          output::append_sft_rows(tree->record(), *tree->prompts, {choice_of(chain)}, lines);
-        return rows(lines);
-      },
-      py::arg("trees"), py::kw_only(), py::arg("chain") = "most",
-      "Fine-tuning rows of one correct chain per tree: 'best', or by its retrievals 'most', 'least', 'random'.");
-  m.def(
-      "dpo_pairs",
-      [](const std::vector<SharedTree>& trees, double margin, const std::string& chain) {
-        if (!(margin >= 0)) bad_option("margin", margin, "0 or more");
-        std::string lines;
-        for (const SharedTree& tree : trees)
-          output::append_dpo_rows(tree->record(), *tree->prompts, {.margin = margin, .choice = choice_of(chain)},
-                                  lines);
-        return rows(lines);
-      },
-      py::arg("trees"), py::kw_only(), py::arg("margin") = 0.1, py::arg("chain") = "most",
-      "Preference pairs of siblings along the chain of the fine-tuning rows, whose rewards differ by the margin or "
-      "more.");
 }
 
 }  // namespace espalier::python

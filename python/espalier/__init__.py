@@ -42,8 +42,6 @@ from ._core import (
     best_answer,
     build_index,
     build_info,
-    dpo_pairs,
-    sft_rows,
 )
 from .datasets import read_questions
 from .io.files import write_jsonl
@@ -58,6 +56,7 @@ from .runs.merge import merge
 from .runs.ray_run import ray_run
 from .runs.rescore import rescore
 from .search.method import Method, run
+from .search.rows import dpo_pairs, sft_rows
 from .tables import Run
 
 attach()
@@ -67,52 +66,15 @@ if not TYPE_CHECKING:
 __version__: str = build_info()["version"]
 
 __all__ = [
-    "AirRag",
-    "Bm25",
-    "Completion",
-    "DecExRag",
-    "DecoupleRag",
-    "Dense",
-    "Faiss",
-    "HttpEncoder",
-    "HttpReranker",
-    "HttpRetriever",
-    "Hybrid",
-    "Index",
-    "LlamaCpp",
-    "LlamaCppEncoder",
-    "Method",
-    "Node",
-    "OpenAi",
-    "Passage",
-    "ProRag",
-    "Prompt",
-    "Query",
-    "Question",
-    "ReasonRag",
-    "Reranked",
-    "Run",
-    "Simulated",
-    "Transformers",
-    "Tree",
-    "World",
-    "__version__",
-    "annotate",
-    "answer",
-    "answer_node",
-    "answer_row",
-    "best_answer",
-    "build_index",
-    "dpo_pairs",
-    "expand",
-    "merge",
-    "ray_run",
-    "read_passages",
-    "read_questions",
-    "read_trees",
-    "rescore",
-    "run",
-    "sft_rows",
-    "write_jsonl",
-    "write_world",
-]
+    "AirRag", "Bm25", "Completion", "DecExRag", "DecoupleRag", "Dense", "Faiss", "HttpEncoder", "HttpReranker",
+    "HttpRetriever", "Hybrid", "Index", "LlamaCpp", "LlamaCppEncoder", "Method", "Node", "OpenAi", "Passage",
+    "ProRag", "Prompt", "Query", "Question", "ReasonRag", "Reranked", "Run", "Simulated", "Transformers", "Tree",
+    "World", "__version__", "annotate", "answer", "answer_node", "answer_row", "best_answer", "build_index",
+    "dpo_pairs", "expand", "merge", "ray_run", "read_passages", "read_questions", "read_trees", "rescore", "run",
+    "sft_rows", "write_jsonl", "write_world",
+]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """What users use, for tab completion."""
+    return [*__all__, "aio", "batch", "doctor", "errors", "parts", "runs", "search", "tables"]

@@ -55,18 +55,9 @@ class Question:
 
 class Prompt:
     def __init__(
-        self,
-        text: str,
-        *,
-        temperature: float = ...,
-        max_tokens: int = ...,
-        stop: Sequence[str] = ...,
-        seed: int = ...,
-        sample: int = ...,
-        prefill: str = ...,
-        ids: Sequence[int] = ...,
-        grammar: str = ...,
-    ) -> None: ...
+        self, text: str, *, temperature: float = ..., max_tokens: int = ..., stop: Sequence[str] = ...,
+        seed: int = ..., sample: int = ..., prefill: str = ..., ids: Sequence[int] = ..., grammar: str = ...,
+    ) -> None: ...  # fmt: skip
     grammar: Final[str]
     key: Final[str]
     logprobs: Final[bool]
@@ -85,16 +76,9 @@ class Prompt:
 
 class Completion:
     def __init__(
-        self,
-        text: str,
-        *,
-        finish: str = ...,
-        prompt_tokens: int = ...,
-        completion_tokens: int = ...,
-        thinking_tokens: int = ...,
-        logprob: float | None = ...,
-        tokens: Sequence[tuple[str, float]] = ...,
-    ) -> None: ...
+        self, text: str, *, finish: str = ..., prompt_tokens: int = ..., completion_tokens: int = ...,
+        thinking_tokens: int = ..., logprob: float | None = ..., tokens: Sequence[tuple[str, float]] = ...,
+    ) -> None: ...  # fmt: skip
     completion_tokens: Final[int]
     damaged: Final[bool]
     finish: Final[str]
@@ -138,29 +122,14 @@ class Encoder:
 
 class Simulated(Model):
     def __init__(
-        self,
-        questions: Sequence[Question],
-        *,
-        recall: float = ...,
-        decompose: float = ...,
-        phrase: float = ...,
-        read: float = ...,
-        stop: float = ...,
-        hallucinate: float = ...,
-        malformed: float = ...,
-        judge: float = ...,
+        self, questions: Sequence[Question], *, recall: float = ..., decompose: float = ..., phrase: float = ...,
+        read: float = ..., stop: float = ..., hallucinate: float = ..., malformed: float = ..., judge: float = ...,
         seed: int = ...,
-    ) -> None: ...
+    ) -> None: ...  # fmt: skip
 
 class Bm25(Retriever):
     def __init__(
-        self,
-        passages: Sequence[Passage],
-        *,
-        k1: float = ...,
-        b: float = ...,
-        analyzer: str = ...,
-        threads: int = ...,
+        self, passages: Sequence[Passage], *, k1: float = ..., b: float = ..., analyzer: str = ..., threads: int = ...
     ) -> None: ...
 
 class Index(Retriever):
@@ -178,48 +147,23 @@ class World:
 
 class Dense(Retriever):
     def __init__(
-        self,
-        passages: Sequence[Passage],
-        encoder: EncoderLike,
-        *,
-        vectors: Any = ...,
-        metric: str = ...,
+        self, passages: Sequence[Passage], encoder: EncoderLike, *, vectors: Any = ..., metric: str = ...,
         threads: int = ...,
-    ) -> None: ...
+    ) -> None: ...  # fmt: skip
 
 class Faiss(Retriever):
     def __init__(
-        self,
-        passages: Sequence[Passage],
-        encoder: EncoderLike,
-        *,
-        file: str,
-        nprobe: int = ...,
-        ef_search: int = ...,
-        threads: int = ...,
-    ) -> None: ...
+        self, passages: Sequence[Passage], encoder: EncoderLike, *, file: str, nprobe: int = ...,
+        ef_search: int = ..., threads: int = ...,
+    ) -> None: ...  # fmt: skip
 
 class OpenAi(Model):
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        endpoints: Sequence[str] = ...,
-        revision: str = ...,
-        api: str = ...,
-        server: str = ...,
-        stream: bool = ...,
-        extra_body: str = ...,
-        thinking: str = ...,
-        api_key_env: str = ...,
-        api_key_file: str = ...,
-        in_process: bool = ...,
-        in_flight: int = ...,
-        timeout: float = ...,
-        deadline: float = ...,
-        attempts: int = ...,
-    ) -> None: ...
+        self, url: str, model: str, *, endpoints: Sequence[str] = ..., revision: str = ..., api: str = ...,
+        server: str = ..., stream: bool = ..., extra_body: str = ..., thinking: str = ..., api_key_env: str = ...,
+        api_key_file: str = ..., in_process: bool = ..., in_flight: int = ..., timeout: float = ...,
+        deadline: float = ..., attempts: int = ...,
+    ) -> None: ...  # fmt: skip
 
 class RerankRequest:
     def __init__(self, query: str, texts: Sequence[str]) -> None: ...
@@ -237,84 +181,37 @@ class Reranked(Retriever):
 
 class HttpReranker(Reranker):
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        revision: str = ...,
-        api_key_env: str = ...,
-        api_key_file: str = ...,
-        in_flight: int = ...,
-        timeout: float = ...,
-        deadline: float = ...,
-        attempts: int = ...,
-    ) -> None: ...
+        self, url: str, model: str, *, revision: str = ..., api_key_env: str = ..., api_key_file: str = ...,
+        in_flight: int = ..., timeout: float = ..., deadline: float = ..., attempts: int = ...,
+    ) -> None: ...  # fmt: skip
 
 class HttpScorer(Encoder):
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        revision: str = ...,
-        task: str = ...,
-        batch: int = ...,
-        in_flight: int = ...,
-        timeout: float = ...,
-        deadline: float = ...,
-        attempts: int = ...,
-    ) -> None: ...
+        self, url: str, model: str, *, revision: str = ..., task: str = ..., batch: int = ..., in_flight: int = ...,
+        timeout: float = ..., deadline: float = ..., attempts: int = ...,
+    ) -> None: ...  # fmt: skip
 
 class HttpRetriever(Retriever):
     def __init__(
-        self,
-        url: str,
-        name: str = ...,
-        *,
-        api: str = ...,
-        rerank_depth: int = ...,
-        batch: int = ...,
-        in_flight: int = ...,
-        timeout: float = ...,
-        deadline: float = ...,
-        attempts: int = ...,
-    ) -> None: ...
+        self, url: str, name: str = ..., *, api: str = ..., rerank_depth: int = ..., batch: int = ...,
+        in_flight: int = ..., timeout: float = ..., deadline: float = ..., attempts: int = ...,
+    ) -> None: ...  # fmt: skip
 
 class HttpEncoder(Encoder):
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        profile: str = ...,
-        query_prefix: str | None = ...,
-        passage_prefix: str | None = ...,
-        normalise: bool | None = ...,
-        max_tokens: int | None = ...,
-        llamacpp: bool = ...,
-        api_key_env: str = ...,
-        batch: int = ...,
-        in_flight: int = ...,
-        timeout: float = ...,
-        deadline: float = ...,
-        attempts: int = ...,
-    ) -> None: ...
+        self, url: str, model: str, *, profile: str = ..., query_prefix: str | None = ...,
+        passage_prefix: str | None = ..., normalise: bool | None = ..., max_tokens: int | None = ...,
+        llamacpp: bool = ..., api_key_env: str = ..., batch: int = ..., in_flight: int = ..., timeout: float = ...,
+        deadline: float = ..., attempts: int = ...,
+    ) -> None: ...  # fmt: skip
     model: Final[str]
     profile: Final[str]
 
 class Environment:
     def __init__(
-        self,
-        *,
-        documents: int = ...,
-        max_rounds: int = ...,
-        dedup: str = ...,
-        temperature: float = ...,
-        top_p: float = ...,
-        max_tokens: int = ...,
-        resample: int = ...,
-        prompts: str = ...,
-    ) -> None: ...
+        self, *, documents: int = ..., max_rounds: int = ..., dedup: str = ..., temperature: float = ...,
+        top_p: float = ..., max_tokens: int = ..., resample: int = ..., prompts: str = ...,
+    ) -> None: ...  # fmt: skip
 
 class Node:
     def __eq__(self, arg0: object, /) -> bool: ...
@@ -340,6 +237,7 @@ class Tree:
     def to_dict(self) -> dict[str, Any]: ...
     def to_json(self) -> str: ...
     costs: Final[dict[str, dict[str, int]]]
+    error: Final[str | None]
     first_unread: Final[dict[str, tuple[str, int | None]]]
     method: Final[str]
     nodes: Final[list[Node]]
@@ -355,32 +253,20 @@ class Rollout:
 
 class Search:
     def start(
-        self,
-        questions: Sequence[Question],
-        *,
-        retriever: RetrieverLike | None = ...,
-        reward: RewardLike | None = ...,
-        seed: int = ...,
-    ) -> Session: ...
+        self, questions: Sequence[Question], *, retriever: RetrieverLike | None = ...,
+        reward: RewardLike | None = ..., seed: int = ...,
+    ) -> Session: ...  # fmt: skip
     method: Final[str]
     options: Final[str]
 
 class Method(Search):
     def __init__(
-        self,
-        name: str,
-        *,
-        preset: str | None = ...,
-        answer: bool = ...,
-        set: Sequence[tuple[str, str]] = ...,
-        models: Mapping[str, LanguageModelLike] = ...,
-        encoder: EncoderLike | None = ...,
-        values: EncoderLike | None = ...,
-        reward: RewardLike | None = ...,
-        prune: PruningLike | None = ...,
+        self, name: str, *, preset: str | None = ..., answer: bool = ..., set: Sequence[tuple[str, str]] = ...,
+        models: Mapping[str, LanguageModelLike] = ..., encoder: EncoderLike | None = ...,
+        values: EncoderLike | None = ..., reward: RewardLike | None = ..., prune: PruningLike | None = ...,
         prompts: str = ...,
-    ) -> None: ...
-    def lines(self, trees: Sequence[Tree]) -> dict[str, str]: ...
+    ) -> None: ...  # fmt: skip
+    def lines(self, trees: Sequence[Tree], own_prompts: bool = ...) -> dict[str, str]: ...
 
 class Session:
     def run(self, open_questions: int) -> None: ...
@@ -398,38 +284,17 @@ class Puct:
 
 class Mcts(Search):
     def __init__(
-        self,
-        evaluate: Rollout,
-        *,
-        select: Uct | Puct = ...,
-        simulations: int = ...,
-        width: int = ...,
-        max_depth: int | None = ...,
-        window: int = ...,
-        expand: str = ...,
-        collision: str = ...,
-        values: str = ...,
-        solve: bool = ...,
-        widen_k: float = ...,
-        widen_alpha: float = ...,
-        prior: str = ...,
-        tau: float = ...,
-        graft: bool = ...,
-        prune: PruningLike | None = ...,
-        environment: Environment = ...,
-    ) -> None: ...
+        self, evaluate: Rollout, *, select: Uct | Puct = ..., simulations: int = ..., width: int = ...,
+        max_depth: int | None = ..., window: int = ..., expand: str = ..., collision: str = ..., values: str = ...,
+        solve: bool = ..., widen_k: float = ..., widen_alpha: float = ..., prior: str = ..., tau: float = ...,
+        graft: bool = ..., prune: PruningLike | None = ..., environment: Environment = ...,
+    ) -> None: ...  # fmt: skip
 
 class Beam(Search):
     def __init__(
-        self,
-        evaluate: Rollout,
-        *,
-        beam: int = ...,
-        width: int = ...,
-        max_depth: int = ...,
-        prune: PruningLike | None = ...,
-        environment: Environment = ...,
-    ) -> None: ...
+        self, evaluate: Rollout, *, beam: int = ..., width: int = ..., max_depth: int = ...,
+        prune: PruningLike | None = ..., environment: Environment = ...,
+    ) -> None: ...  # fmt: skip
 
 class Proposal:
     def __init__(self, action: Any, prior: float = ...) -> None: ...
@@ -493,26 +358,16 @@ def answer_node(tree: Tree) -> Node | None: ...
 def answer_row(tree: Tree) -> dict[str, Any]: ...
 def best_answer(tree: Tree) -> str | None: ...
 def build_index(
-    corpus: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    *,
-    analyzer: str = ...,
-    k1: float = ...,
-    b: float = ...,
-    threads: int = ...,
-    overwrite: bool = ...,
-    encoder: EncoderLike | None = ...,
-    encoder_name: str = ...,
-    metric: str = ...,
-    journal: str = ...,
+    corpus: str | os.PathLike[str], out: str | os.PathLike[str], *, analyzer: str = ..., k1: float = ...,
+    b: float = ..., threads: int = ..., overwrite: bool = ..., encoder: EncoderLike | None = ...,
+    encoder_name: str = ..., metric: str = ..., journal: str = ...,
     progress: Callable[[str, int, int], object] | None = ...,
-) -> None: ...
+) -> None: ...  # fmt: skip
 def build_info() -> dict[str, Any]: ...
 def check_job(task: str, settings: dict[str, Any]) -> None: ...
 def changed_outputs(folder: str) -> list[str]: ...
 def check_journal(file: str) -> None: ...
 def copy_journal(source: str, target: str, run: str) -> None: ...
-def dpo_pairs(trees: Sequence[Tree], *, margin: float = ..., chain: str = ...) -> list[dict[str, Any]]: ...
 def in_shard(shard: str, id: str) -> bool: ...
 def metric_profiles() -> list[str]: ...
 def method_options(method: str) -> list[list[str]]: ...
@@ -523,26 +378,15 @@ def copyable_texts(method: str, purpose: str, text: str) -> list[str]: ...
 def method_names() -> list[str]: ...
 def grammar(method: str, purpose: str, *, max_tokens: int = ..., dialect: str = ...) -> str: ...
 def mcts_problem(
-    functions: Sequence[Callable[..., Any] | PerRequest[Any]],
-    roots: Sequence[Any],
-    selection: Uct | Puct | Callable[..., Any],
-    sees_siblings: bool,
-    prune: PruningLike | None,
-    backup: Callable[..., Any] | None,
-    simulations: int,
-    width: int,
-    max_depth: int | None,
-    window: int,
-    values: str,
-    seed: int,
-) -> tuple[list[ProblemTree | None], dict[int, BackendError]]: ...
+    functions: Sequence[Callable[..., Any] | PerRequest[Any]], roots: Sequence[Any],
+    selection: Uct | Puct | Callable[..., Any], sees_siblings: bool, prune: PruningLike | None,
+    backup: Callable[..., Any] | None, simulations: int, width: int, max_depth: int | None, window: int,
+    values: str, seed: int,
+) -> tuple[list[ProblemTree | None], dict[int, BackendError]]: ...  # fmt: skip
 def layered_problem(
-    functions: Sequence[Callable[..., Any] | PerRequest[Any]],
-    roots: Sequence[Any],
-    prune: PruningLike | None,
-    width: int,
-    seed: int,
-) -> tuple[list[ProblemTree | None], dict[int, BackendError]]: ...
+    functions: Sequence[Callable[..., Any] | PerRequest[Any]], roots: Sequence[Any], prune: PruningLike | None,
+    width: int, seed: int,
+) -> tuple[list[ProblemTree | None], dict[int, BackendError]]: ...  # fmt: skip
 
 id_fields: Final[tuple[str, ...]]
 
@@ -555,17 +399,10 @@ def read_trees(path: str) -> list[Tree]: ...
 def merge_record(shard: str, folder: str, journal: str) -> None: ...
 def note_outputs(folder: str, next: str) -> None: ...
 def open_session(
-    search: Search,
-    questions: Sequence[Question],
-    model: LanguageModelLike,
-    retriever: RetrieverLike | None,
-    reward: RewardLike | None,
-    seed: int,
-    in_flight: int,
-    journal: str,
-    fingerprint: str | None,
+    search: Search, questions: Sequence[Question], model: LanguageModelLike, retriever: RetrieverLike | None,
+    reward: RewardLike | None, seed: int, in_flight: int, journal: str, fingerprint: str | None,
     retriever_fingerprint: str | None,
-) -> Session: ...
+) -> Session: ...  # fmt: skip
 def run_job(
     task: str,
     settings: dict[str, Any],
@@ -574,7 +411,6 @@ def run_job(
 ) -> tuple[str, int, bool, list[str], str]: ...
 def settings() -> list[tuple[str, str, str, str, str, str, str, str, str]]: ...
 def score(profile: str, prediction: str | None, gold: Sequence[str]) -> dict[str, float]: ...
-def sft_rows(trees: Sequence[Tree], *, chain: str = ...) -> list[dict[str, Any]]: ...
 def write_json(file: str, text: str) -> None: ...
 def write_world(folder: str, passages: int, questions: int, seed: int, max_hops: int) -> None: ...
 def try_prompts(settings: dict[str, Any]) -> list[tuple[str, bool, str, int, bool, str]]: ...

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
 
-__all__ = ["BackendError", "Error", "InputError", "MissingPart", "PolicyError", "StoreError"]
+__all__ = ["BackendError", "Error", "InputError", "MissingPart", "PolicyError", "StoreError", "UnreadableWarning"]
 
 T = TypeVar("T")
 
@@ -26,6 +26,10 @@ class StoreError(Error):
 
 class PolicyError(Error):
     """A pruning policy failed, or cuts what it cannot. The message names the engine and the policy."""
+
+
+class UnreadableWarning(UserWarning):
+    """Much of what a model said could not be read. The message shows what it said and what was expected."""
 
 
 class MissingPart(Error):
@@ -56,8 +60,9 @@ def whole(trees: Sequence[T | None], errors: Mapping[int, BackendError]) -> list
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The end of a message on an unknown name: the known one that was meant, where one is near."""
-    near = get_close_matches(name, list(known), 1)
-    return f", did you mean '{near[0]}'?" if near else ""
+    plain = {one.lower(): one for one in known}
+    near = get_close_matches(name.lower(), plain, 1)
+    return f", did you mean '{plain[near[0]]}'?" if near else ""
 
 
 def first_line(error: Exception) -> str:

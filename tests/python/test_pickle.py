@@ -28,8 +28,10 @@ def grown(method: str, world: esp.World, bm25: esp.Bm25, **options: Any) -> list
 
 def products(method: str, trees: Sequence[esp.Tree]) -> list[Any]:
     """All that is made of trees."""
-    made = [esp.Method(method).rows(trees), *map(esp.best_answer, trees), *map(esp.answer_row, trees)]
-    return made + (esp.sft_rows(trees) + esp.dpo_pairs(trees) if method in ("decex", "prorag") else [])
+    rows = esp.Method(method).rows(trees)
+    pairs = rows.get("dpo.jsonl", [row for row in rows.get("prm.jsonl", []) if "chosen" in row])
+    assert (esp.sft_rows(trees), esp.dpo_pairs(trees)) == (rows.get("sft.jsonl", []), pairs)
+    return [rows, *map(esp.best_answer, trees), *map(esp.answer_row, trees)]
 
 
 @pytest.mark.parametrize("method", method_names())
@@ -61,6 +63,16 @@ def test_trees_read_from_a_file_give_the_rows_of_their_own_method(world: esp.Wor
     file = tmp_path / "trees.jsonl"
     file.write_text("".join(tree.to_json() + "\n" for tree in trees))
     assert products("prorag", esp.read_trees(file)) == products("prorag", trees)
+
+
+def test_rows_go_by_the_options_of_the_search_and_stand_in_the_order_of_the_trees(world: esp.World, bm25: esp.Bm25):
+    narrow, wide = (grown("reasonrag", world, bm25, set={"margin": margin}) for margin in (0.6, 0.0))
+    decex = grown("decex", world, bm25)
+    assert len(esp.dpo_pairs(narrow)) < len(esp.dpo_pairs(wide)) == len(esp.dpo_pairs(narrow, margin=0))
+    mixed = [wide[0], decex[0], wide[1]]
+    assert esp.dpo_pairs(mixed) == [pair for tree in mixed for pair in esp.dpo_pairs([tree])]
+    with pytest.raises(ValueError, match="unknown option 'chain' of reasonrag"):
+        esp.dpo_pairs(wide, chain="best")
 
 
 def test_trees_cross_to_other_processes(world: esp.World, bm25: esp.Bm25):
@@ -101,4 +113,4 @@ def test_a_method_comes_back_with_its_options(again: Callable[[Any], Any], world
 
 
 def simulated_judge(prompts: Sequence[esp.Prompt]) -> list[esp.Completion]:
-    return [esp.Completion("<preference>A</preference>") for _ in prompts]
+    return [esp.Completion("<preference>1 over 2</preference>") for _ in prompts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from pathlib import Path
@@ -167,6 +168,55 @@ def test_a_repair_shows_the_model_its_reply_and_is_counted_and_told(files: Path,
     assert '<th scope="col">repaired</th>' in page and '<th scope="col">constrained</th>' not in page
     costs = [json.loads(line)["costs"] for line in (tmp_path / "trees.jsonl").read_text().splitlines()]
     assert sum(cost["begin_reasoning"]["repairs"] for cost in costs) == begun["repairs"]
+
+
+def gibberish(prompts: list[esp.Prompt]) -> list[str]:
+    return ["gibberish"] * len(prompts)
+
+
+def in_a_loop(search: esp.Method, *given: Any, **more: Any) -> list[esp.Tree]:
+    return asyncio.run(esp.aio.run(search, *given, **more))
+
+
+def by_hand(search: esp.Method, questions: Any, *, model: Any, retriever: Any) -> list[esp.Tree]:
+    session = search.start(questions, retriever=retriever)
+    while not session.done:
+        asked = session.pending()
+        session.resume(dict(zip([ticket for ticket, _ in asked], model([prompt for _, prompt in asked]), strict=True)))
+    return session.trees
+
+
+@pytest.mark.parametrize("grow", [esp.run, in_a_loop, by_hand])
+@pytest.mark.parametrize(
+    ("method", "mark"),
+    [
+        *(("decex", "<question>…</question>"), ("reasonrag", "<query>…</query>"), ("cot", "So the answer is:…")),
+        *(("decouple", "Search(…)"), ("prorag", "<subquery>…</subquery>"), ("search-r1", "<search>…</search>")),
+    ],
+)
+def test_trees_in_memory_without_a_readable_reply_failed_and_python_warns_once(method, mark, grow, world, bm25):
+    with pytest.warns(esp.errors.UnreadableWarning) as told:
+        trees = grow(esp.Method(method), world.questions[:3], model=gibberish, retriever=bm25)
+    text = str(told[0].message)
+    assert len(told) == 1 and (grow is in_a_loop or told[0].filename == __file__)
+    for said in (f"{method}: 3 of 3 questions failed", " 0.0 %", 'begins "gibberish"', f"is read from {mark}", "docs/"):
+        assert said in text
+    assert not {node.reason for tree in trees for node in tree.nodes} - {None, "malformed"}
+    assert grow is by_hand or not any(trees.readable.values())
+    for tree in trees:
+        row = esp.answer_row(tree)
+        assert (tree.status, tree.error) == ("failed", row["error"]) and "could not be read" in tree.error
+
+
+def test_python_warns_of_one_purpose_and_of_a_run_in_a_folder(world, bm25, simulated, data, tmp_path):
+    with pytest.warns(
+        esp.errors.UnreadableWarning, match=r"(?s)of judge could not be read.*<preference>…</preference>"
+    ):
+        search = esp.ProRag(simulations=6, annotate="judge", models={"judge": gibberish})
+        esp.run(search, world.questions[:2], model=simulated, retriever=bm25)
+    with pytest.warns(esp.errors.UnreadableWarning, match="2 of 2 questions failed") as told:
+        esp.answer(**data, method="cot", model=gibberish, limit=2, out=tmp_path, journal=False)
+    assert len(told) == 1 and told[0].filename == __file__
 
 
 def test_an_evaluation_tells_what_became_of_the_replies_of_each_purpose(files: Path, tmp_path: Path):

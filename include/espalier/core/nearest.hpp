@@ -13,14 +13,14 @@
 
 namespace espalier::detail {
 
-/// The number of bytes to insert, delete or replace to turn one text into the other.
+/// The number of bytes to insert, delete or replace to turn one text into the other. Letters of either case are equal.
 inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t(0));
   for (std::size_t i = 0; i < a.size(); ++i) {
     std::size_t diagonal = std::exchange(row[0], i + 1);
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i] != b[j]);
+      const std::size_t replaced = diagonal + ((a[i] | 0x20) != (b[j] | 0x20));
       diagonal = row[j + 1];
       row[j + 1] = std::min({row[j] + 1, diagonal + 1, replaced});
     }

@@ -48,8 +48,8 @@ inline std::string unread_text(const Ledger& ledger) {
   return text + (first->second.text.empty() ? ", is empty" : ": \"" + first->second.text + '"');
 }
 
-/// The row of a finished tree, scored under a profile.
-inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag::Profile::common) {
+/// The row of a finished tree, scored by gold answers. null = those that its search had, if any.
+inline AnswerRow answer_row(const TreeRecord& record, const rag::Gold* gold = nullptr) {
   const rag::State& root = record.tree.state(record.tree.root());
   AnswerRow row;
   row.id = root.question().id;
@@ -63,8 +63,9 @@ inline AnswerRow answer_row(const TreeRecord& record, rag::Profile profile = rag
     const std::string unread = unread_text(record.tree.ledger);
     row.error = "no reply of the model could be read as an answer" + (unread.empty() ? unread : ": " + unread);
   }
-  if (!root.has_gold()) return row;
-  const rag::Scores scores = rag::score(profile, row.answer, root.gold());
+  if (!gold && root.has_gold()) gold = &root.gold();
+  if (!gold) return row;
+  const rag::Scores scores = rag::score(rag::Profile::common, row.answer, *gold);
   row.em = scores.em;
   row.f1 = scores.f1;
   row.acc = scores.acc;

@@ -89,7 +89,10 @@ inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& 
   const bool later = source == "batch" && !settings.journal.batch_file.empty();
   if (!is_url(source) && !later)
     bad_option("model", backend::detail::shown_address(source),
-               "'simulated', or a URL with http:// or https://, in Python gguf:FILE or hf:FOLDER too");
+               "simulated, gguf:FILE, hf:FOLDER, or a server's: --model http://HOST/v1 --model-name NAME");
+  if (model.name.empty())
+    bad_option(model.purpose.empty() ? "model-name" : "model-for", "empty",
+               "the name of a model of " + backend::detail::shown_address(source) + ", whose /models lists them");
 #ifdef ESPALIER_HAS_CURL
   if (backend::detail::is_scorer(source)) {
     if (!endpoints.empty())
@@ -114,8 +117,7 @@ inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& 
   options.endpoints = endpoints;
   if (later && options.server == backend::Server::ollama)
     bad_option("server", settings.servers.kind, "one with a batch API");
-  const backend::detail::Dialect& dialect =
-      backend::detail::dialect_of(options.server.value_or(backend::Server::other));
+  const auto& dialect = backend::detail::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
   if (later) {
@@ -159,8 +161,7 @@ inline EncoderBackend make_value_server(const Settings& settings) {
   if (settings.given.values) return open_given(*settings.given.values, name, settings.journal.replay);
   if (!is_url(url)) bad_option("value-server", backend::detail::shown_address(url), "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL
-  constexpr auto values = backend::HttpEncoderOptions::Api::values;
-  return make_client({.url = url, .api = values, .model = name}, name, settings);
+  return make_client({.url = url, .api = backend::HttpEncoderOptions::Api::values, .model = name}, name, settings);
 #else
   throw MissingPart("the client for value servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif

@@ -76,7 +76,7 @@ inline void build(const IndexOptions& options, const IndexProgress& progress) {
   if (std::filesystem::exists(folder / IndexManifest::name)) {
     if (!options.overwrite)
       throw std::invalid_argument(
-          fmt::format("option 'out': {} holds an index already; use another folder or overwrite", options.out));
+          fmt::format("option 'out': {} holds an index already; use another folder, or --overwrite", options.out));
     std::filesystem::remove(folder / IndexManifest::name);
   }
 

@@ -55,7 +55,7 @@ class RunRecord {
       const std::string& before_json = old == before.end() ? "null" : old->second;
       if (before_json == json || undecided(name, before_json)) continue;
       throw std::invalid_argument(
-          fmt::format("{}: this folder holds a run with another {} ({}, now {}); use another folder or overwrite",
+          fmt::format("{}: this folder holds a run with another {} ({}, now {}); use another folder, or --overwrite",
                       file.string(), name, old == before.end() ? "none" : old->second, json));
     }
   }

@@ -10,15 +10,11 @@ from .._core import Progress
 from ..errors import InputError
 from ..gone import instead_of, said
 from .given import NOWHERE
-from .job import RunResult, run_job
+from .job import RunResult, run_job, told
 from .progress import warning
 from .rescore import recorded, unknown
 
-PURPOSES = {
-    "judge": ("judge",),
-    "prm": ("process_reward",),
-    "cold_start": ("cold_start",),
-}
+PURPOSES = {"judge": ("judge",), "prm": ("process_reward",), "cold_start": ("cold_start",)}
 """Annotations of a language model by name, with the purposes whose model is asked."""
 CONSTRAIN = {"off": "off", "always": "on", "draft": "draft"}
 """Whether replies follow a grammar, and how a purpose's option calls that."""
@@ -46,15 +42,11 @@ def annotate(
 
     Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
     """
-    return run_job("annotate", annotation(run, with_, out, constrain, **settings), warning(progress))
+    return told(run_job("annotate", annotation(run, with_, out, constrain, **settings), warning(progress)))
 
 
 def annotation(
-    run: str | Path,
-    with_: Mapping[str, Any],
-    out: str | Path | None = None,
-    constrain: str = "",
-    **settings: Any,
+    run: str | Path, with_: Mapping[str, Any], out: str | Path | None = None, constrain: str = "", **settings: Any
 ) -> dict[str, Any]:
     """The settings of the job that `annotate` does."""
     if constrain not in ("", *CONSTRAIN):

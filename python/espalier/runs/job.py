@@ -15,6 +15,7 @@ from ..gone import naming
 from ..report import add_report, renew_report
 from .given import checked, given
 from .progress import log, warning
+from .summary import warn_unread
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -93,6 +94,12 @@ def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress
     return RunResult(Path(settings["out"]), json.loads(summary), left_open, recognised, why_open)
 
 
+def told(result: RunResult) -> RunResult:
+    """Warns if much of what the model said could not be read. Commands print it themselves."""
+    warn_unread(result.summary)
+    return result
+
+
 def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Unpack[RunSettings]) -> RunResult:
     """Grows the trees of a file of questions and writes trees, training data, answers and a report.
 
@@ -100,9 +107,10 @@ def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Un
     settings to continue a stopped run.
 
     The logger "espalier" warns at once of a server that has not replied for 30 s, and of the first
-    question that a backend leaves open. A view in `progress` shows this itself.
+    question that a backend leaves open. A view in `progress` shows this itself. An UnreadableWarning says that much of
+    what the model said could not be read.
     """
-    return run_job("expand", settings, warning(progress))
+    return told(run_job("expand", settings, warning(progress)))
 
 
 def answer(*, progress: Callable[[Progress], None] | None = None, **settings: Unpack[RunSettings]) -> RunResult:
@@ -111,7 +119,7 @@ def answer(*, progress: Callable[[Progress], None] | None = None, **settings: Un
 
     Settings as for `expand`.
     """
-    return run_job("answer", settings, warning(progress))
+    return told(run_job("answer", settings, warning(progress)))
 
 
 def write_world(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from math import floor
 from typing import Any
 
 from .. import _core
+from ..errors import UnreadableWarning
 
 SCORES = ("em", "f1", "acc")
 LATE = ("thinking_tokens", "grammar_broken")
@@ -16,6 +19,10 @@ LATE = ("thinking_tokens", "grammar_broken")
 TOLD = ("first_unread", "notes")
 """What is not added up, and stands only where there is something to tell."""
 LAST = ("first_unread", "pruned", "notes", "seconds")
+CLEAR = 0.75
+"""Python warns where a smaller share of a purpose's completions could be read."""
+READ_ON = "own.md"
+"""The page on what models must write."""
 WARNING = "exploration changed none of "
 
 
@@ -23,15 +30,16 @@ def whole_summary(parts: Sequence[Mapping[str, Any]], answers: Iterable[Mapping[
     """`answers` are the rows of the whole run, in the order of the questions."""
     places: dict[str, int] = {}
     sums = dict.fromkeys(SCORES, 0.0)
-    scored = False
+    scored, unscored = False, False
     for place, row in enumerate(answers):
         places[row["id"]] = place
         if row["em"] is not None:
             scored = True
             sums = {name: sums[name] + row[name] for name in SCORES}
+        unscored |= row["em"] is None and row["status"] != "open"
     whole = reduce(added, [{name: value for name, value in part.items() if name not in TOLD} for part in parts])
     for name in SCORES:
-        whole[name] = sums[name] / len(places) if scored else None
+        whole[name] = sums[name] / len(places) if scored and not unscored else None
     for counts in whole["by_purpose"].values():
         counts.update({name: counts.pop(name) for name in LATE if name in counts})
     whole["by_purpose"] = dict(sorted(whole["by_purpose"].items()))
@@ -159,12 +167,9 @@ def rare_counts(costs: Iterable[Mapping[str, int]]) -> dict[str, int]:
     return {name: count for name, count in sums.items() if count}
 
 
-def unread(summary: Mapping[str, Any]) -> list[str]:
-    """Of the purpose with the smallest share of readable completions, the first unread one; and what to do."""
-    first = summary.get("first_unread")
-    if not first:
-        return []
-    purposes = summary["by_purpose"]
+def worst_read(summary: Mapping[str, Any]) -> tuple[str, list[str]]:
+    """The purpose with the smallest share of readable completions, what it is, and its first unread one."""
+    first, purposes = summary["first_unread"], summary["by_purpose"]
     worst = min(first, key=lambda name: (readable_share([purposes[name]]) or 0, -purposes[name]["calls"]))
     cost, shown = purposes[worst], first[worst]
     said = f"{cost['calls'] - cost['readable']:,} of {cost['calls']:,} completions of {worst} could not be read"
@@ -173,13 +178,47 @@ def unread(summary: Mapping[str, Any]) -> list[str]:
     where = "in its thought " if shown.get("in_thought") else ""
     limit = f", cut {where}at max_tokens={shown['cut_at']}" if shown["cut_at"] else ""
     text = f'begins "{one_line(shown["text"])}"' if shown["text"] else "is empty"
-    more = f"--set sampling.{worst}.max_tokens=N allows longer replies; " if cost["cut"] else ""
-    more += "--thinking off or N shortens thoughts; " if shown.get("in_thought") else ""
-    return [
-        said,
-        f"the first, of question {one_line(shown['question'])}{limit}, {text}",
-        f"{more}`espalier doctor` asks the model each prompt once. In a run, {helps(summary['method'])}",
+    return worst, [said, f"the first, of question {one_line(shown['question'])}{limit}, {text}"]
+
+
+def unread(summary: Mapping[str, Any]) -> list[str]:
+    """That, and what to do."""
+    if not summary.get("first_unread"):
+        return []
+    worst, said = worst_read(summary)
+    more = f"--set sampling.{worst}.max_tokens=N allows longer replies; " if summary["by_purpose"][worst]["cut"] else ""
+    more += "--thinking off or N shortens thoughts; " if summary["first_unread"][worst].get("in_thought") else ""
+    return [*said, f"{more}`espalier doctor` asks the model each prompt once. In a run, {helps(summary['method'])}"]
+
+
+def expected(method: str, purpose: str) -> str:
+    """What a method reads in the replies of a purpose. Engines ask the prompts of DecEx-RAG."""
+    prompts = _core.method_prompts(method if method in _core.method_names() else "decex")
+    marks = next((marks for name, _, _, marks in prompts if name == purpose), [])
+    shown = [
+        f"{open}…{close}".replace("\n", " (a line)") if open or close else "the whole reply" for _, open, close in marks
     ]
+    return f"{purpose} is read from {' or '.join(shown) or 'one line without tags'}"
+
+
+def warn_unread(summary: Mapping[str, Any]) -> None:
+    """Warns of completions that could not be read, if a question failed or a purpose has too many of them."""
+    shares = {name: readable_share([cost]) for name, cost in summary["by_purpose"].items()}
+    few = any(share is not None and share < CLEAR for share in shares.values())
+    if not summary.get("first_unread") or not (summary["failed"] or few):
+        return
+    worst, said = worst_read(summary)
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("espalier."):
+        frame, level = frame.f_back, level + 1
+    lines = [
+        f"{summary['method']}: {summary['failed']} of {summary['questions']} questions failed. {said[0]}",
+        f"readable: {', '.join(f'{name} {percent(share)}' for name, share in shares.items() if share is not None)}",
+        *said[1:],
+        expected(summary["method"], worst),
+        f"docs/{READ_ON} says what replies must look like and how to get them",
+    ]
+    warnings.warn("\n  ".join(lines), UnreadableWarning, stacklevel=level)
 
 
 def helps(method: str) -> str:
@@ -197,15 +236,21 @@ def shares(summary: Mapping[str, Any]) -> list[str]:
     return [f"readable: {', '.join(said)}", *unread(summary)] if said else []
 
 
+def scores(summary: Mapping[str, Any]) -> list[str]:
+    """The scores in percent, in one line, if every question has gold."""
+    if summary["f1"] is None:
+        return []
+    said = "   ".join(f"{name} {100 * summary[name.lower()]:.1f} %" for name in ("EM", "F1", "Acc"))
+    return [f"{said}   without an answer {summary['null_predictions']}"]
+
+
 def readable(summary: dict[str, Any]) -> str:
     """The summary as text."""
     backends = f"model {summary['model']}, retriever {summary['retriever']}"
     lines = [f"{summary['method']}: {summary['questions']} questions, {backends}"]
     if said := labels(summary).rstrip("\n"):
         lines.append(said)
-    if summary["f1"] is not None:
-        scores = "   ".join(f"{name} {summary[key]:.3f}" for name, key in (("EM", "em"), ("F1", "f1"), ("Acc", "acc")))
-        lines.append(f"  {scores}   without an answer {summary['null_predictions']}")
+    lines += [f"  {line}" for line in scores(summary)]
     states = [f"{name} {summary[name]}" for name in ("done", "budget", "open", "failed") if summary[name]]
     lines.append("  questions: " + ", ".join(states))
     purposes = summary["by_purpose"]

@@ -11,10 +11,12 @@ from typing import Any, ClassVar
 
 from .. import _core
 from .._core import Question, Search, Tree
+from ..bridge.mismatch import fault_of, unfit
 from ..errors import whole
 from ..gone import naming, unknown
 from ..protocols import EncoderLike, LanguageModelLike, PruningLike, RetrieverLike, RewardLike
 from ..runs.job import text_of
+from .trees import Trees
 
 
 def run(
@@ -30,8 +32,9 @@ def run(
     journal: str | os.PathLike[str] | None = None,
     fingerprint: str | None = None,
     retriever_fingerprint: str | None = None,
-) -> list[Tree]:
-    """Grows a tree for each question and returns them in order.
+) -> Trees:
+    """Grows a tree for each question and returns them in order. Their `readable` says how much could be read, and an
+    UnreadableWarning that it was little.
 
     Functions used as backends are called once for all waiting requests of all trees. `in_flight` is the largest batch
     of such a function, or the number of outstanding requests of a server. `open_questions` limits the live trees
@@ -44,14 +47,42 @@ def run(
     Raises BackendError if a backend failed for good. Its `trees` holds the trees that could still be finished.
     """
     file = "" if journal is None else os.fspath(journal)
+    asked = list(questions) if isinstance(questions, Iterable) and not isinstance(questions, str) else questions
+    if fault := fault_of_run(search, asked, model):
+        raise TypeError(fault)
     session = _core.open_session(
-        search, list(questions), model, retriever, reward, seed, in_flight, file, fingerprint, retriever_fingerprint
+        search, asked, model, retriever, reward, seed, in_flight, file, fingerprint, retriever_fingerprint
     )
     try:
         session.run(4 * in_flight if open_questions is None else open_questions)
-        return whole(session.trees, session.errors)
+        return Trees(whole(session.trees, session.errors))
     finally:
         del session  # closes the journal; a traceback would keep it
+
+
+def fault_of_run(search: object, questions: object, model: object) -> str:
+    """Why `run` does not take these, and what to write instead. "" = it does."""
+    if isinstance(search, str):
+        return f"{unfit(search, 'Search', 'search')}: write espalier.Method({search!r})"
+    if isinstance(search, type) and issubclass(search, Search):
+        return f"search is the class {search.__name__}: add the parentheses, {search.__name__}()"
+    if isinstance(questions, Search):
+        return "the search comes first, then the questions: run(search, questions, model=...)"
+    if isinstance(questions, Question):
+        return "questions must be a list of Question, not one: write [question]"
+    if isinstance(questions, (str, os.PathLike)):
+        return f"questions must be a list of Question: write espalier.read_questions({os.fspath(questions)!r})"
+    if fault := fault_of(questions, "Sequence[Question]", "questions"):
+        how: dict[type, str] = {str: "text", dict: "row['question'], gold=row['golden_answers']"}
+        write = how.get(type(next(iter(questions), None))) if isinstance(questions, list) else None
+        return f"{fault}: write espalier.Question({write}) for each" if write else fault
+    if isinstance(model, str):
+        parts = {"simulated": "Simulated(questions)", "gguf:": "LlamaCpp(file)", "hf:": "Transformers(folder)"}
+        part = next((part for start, part in parts.items() if model.startswith(start)), "OpenAi(url, name)")
+        return f"model must be a function or a part, not {model!r}: write espalier.{part}"
+    if isinstance(model, type) and hasattr(_core, model.__name__):
+        return f"model is the class {model.__name__}: make one, {model.__name__}(...)"
+    return "" if model is not None else "model must be a function or a part, such as espalier.Simulated(questions)"
 
 
 class Method(_core.Method):
@@ -101,9 +132,12 @@ class Method(_core.Method):
         name, rest = self._made_from
         return partial(type(self), **rest), (name,)
 
-    def rows(self, trees: Sequence[Tree]) -> dict[str, list[dict[str, Any]]]:
-        """The training data that the method makes from its trees: file name -> rows."""
-        files = self.lines(list(trees))
+    def rows(self, trees: Sequence[Tree], *, own_prompts: bool = False) -> dict[str, list[dict[str, Any]]]:
+        """The training data that the method makes from its trees: file name -> rows.
+
+        The prompts in them are this method's, or with `own_prompts` those of each tree.
+        """
+        files = self.lines(list(trees), own_prompts)
         return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
 
 

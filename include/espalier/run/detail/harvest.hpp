@@ -55,7 +55,7 @@ class Harvest {
       const rag::Tree tree = std::move(outcome).value();
       const output::TreeRecord record{tree, settings_.method, settings_.seed, options_};
       output::append_tree(record, parts[0]);
-      row = output::detail::answer_row(record);
+      row = output::detail::answer_row(record, example.gold.empty() ? nullptr : &example.gold);
       ended.ledger = tree.ledger;
       if (trouble_.empty() && !execution.ungoverned.empty()) {
         const std::string& purpose = execution.ungoverned.begin()->first;
@@ -65,8 +65,7 @@ class Harvest {
       summary.count(tree);
       const auto best = output::best_answer(tree);
       reward_ += best ? best->value : 0;
-      const Ledger::Costs costs = tree.ledger.total();
-      tokens_ += costs.prompt_tokens + costs.completion_tokens;
+      tokens_ += row.costs->prompt_tokens + row.costs->completion_tokens;
     } else {
       row = output::detail::open_row(example.question, outcome.error());
       if (trouble_.empty() && settings_.journal.batch_file.empty())

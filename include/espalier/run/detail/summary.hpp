@@ -15,8 +15,8 @@
 
 namespace espalier::run::detail {
 
-/// The counts of a run's summary.json. Scores are means over all questions of the run. Open questions and null
-/// predictions score 0, and their numbers are given.
+/// The counts of a run's summary.json. Scores are means over all questions of the run, if all have gold. Open
+/// questions and null predictions score 0, and their numbers are given.
 class Summary {
  public:
   std::string method, model, retriever;         ///< their names in results, for example "simulated"
@@ -31,7 +31,7 @@ class Summary {
     ++by_status_[row.status];
     null_predictions_ += row.status != "open" && !row.answer;
     if (row.em) {
-      scored_ = true;
+      ++scored_;
       scores_[0] += *row.em;
       scores_[1] += *row.f1;
       scores_[2] += *row.acc;
@@ -64,7 +64,7 @@ class Summary {
     for (std::size_t metric = 0; metric < scores_.size(); ++metric) {
       static constexpr const char* names[] = {"em", "f1", "acc"};
       const double mean = scores_[metric] / static_cast<double>(questions_);
-      json.field(names[metric], scored_ ? std::optional(mean) : std::nullopt);
+      json.field(names[metric], scored_ > 0 && scored_ + open() == questions_ ? std::optional(mean) : std::nullopt);
     }
     const Ledger::Costs total = ledger_.total();
     json.field("calls", total.completions).field("prompt_tokens", total.prompt_tokens);
@@ -74,13 +74,12 @@ class Summary {
     for (const auto& [purpose, costs] : ledger_.by_purpose()) {
       json.key(purpose).begin_object().field("calls", costs.completions).field("prompt_tokens", costs.prompt_tokens);
       json.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals);
-      json.field("readable", costs.completions - costs.unread);
-      json.field("cut", costs.cut).field("cut_read", costs.cut_read);
-      json.field("refused", costs.refused).field("repairs", costs.repairs).field("repaired", costs.repaired);
-      json.field("constrained", costs.constrained);
+      json.field("readable", costs.completions - costs.unread).field("cut", costs.cut);
+      json.field("cut_read", costs.cut_read).field("refused", costs.refused).field("repairs", costs.repairs);
+      json.field("repaired", costs.repaired).field("constrained", costs.constrained);
       if (costs.thinking_tokens > 0) json.field("thinking_tokens", costs.thinking_tokens);
-      const auto broken = ungoverned().find(purpose);
-      if (broken != ungoverned().end()) json.field("grammar_broken", broken->second);
+      if (const auto broken = ungoverned().find(purpose); broken != ungoverned().end())
+        json.field("grammar_broken", broken->second);
       json.end_object();
     }
     json.end_object();
@@ -137,7 +136,7 @@ class Summary {
   std::map<std::string, std::size_t> by_status_;
   std::size_t null_predictions_ = 0, questions_ = 0;
   std::array<double, 3> scores_{};  ///< sums of em, f1 and acc
-  bool scored_ = false;
+  std::size_t scored_ = 0;          ///< questions with them
 };
 
 }  // namespace espalier::run::detail

@@ -1,0 +1,44 @@
+"""The trees of a run in memory, and what could be read of the replies to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .._core import Tree
+from ..runs.summary import readable_share, warn_unread
+
+
+class Trees(list[Tree]):
+    """The trees of a run in memory, in the order of the questions."""
+
+    @property
+    def readable(self) -> dict[str, float]:
+        """By purpose, the share from 0 to 1 of the completions that could be read."""
+        shares = {purpose: readable_share([cost]) for purpose, cost in by_purpose(self).items()}
+        return {purpose: share for purpose, share in shares.items() if share is not None}
+
+
+def by_purpose(trees: Iterable[Tree]) -> dict[str, dict[str, int]]:
+    """The counts of a run's summary that say what could be read."""
+    sums: dict[str, dict[str, int]] = {}
+    for tree in trees:
+        for purpose, cost in tree.costs.items():
+            entry = sums.setdefault(purpose, {"calls": 0, "readable": 0, "cut": 0})
+            entry["calls"] += cost["completions"]
+            entry["readable"] += cost["completions"] - cost["unread"]
+            entry["cut"] += cost["cut"]
+    return sums
+
+
+def tell_unread(trees: Iterable[Tree | None]) -> None:
+    """Warns if much of what the model said could not be read. Every call that grows trees in memory ends with it."""
+    grown = [tree for tree in trees if tree is not None]
+    first: dict[str, Any] = {}
+    for tree in grown:
+        for purpose, (text, cut_at) in tree.first_unread.items():
+            first.setdefault(purpose, {"question": tree.question.id, "text": text, "cut_at": cut_at})
+    if first:
+        failed = sum(tree.status == "failed" for tree in grown)
+        told = {"method": grown[0].method, "questions": len(grown), "failed": failed}
+        warn_unread(told | {"by_purpose": by_purpose(grown), "first_unread": first})
