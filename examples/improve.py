@@ -72,16 +72,16 @@ def main():
         trees = finished(
             esp.expand(**common, questions=questions, model=grower, set=form | search, out=folder / "trees")
         )
-        print(f"round {number}: EM {trees.summary['em']:.3f} of trees, which saw the gold answers (oracle)", flush=True)
+        print(f"round {number}: EM {trees.summary['em']:.1%} of trees, which saw the gold answers (oracle)", flush=True)
         sft(data=trees.out, model=student, out=folder / "sft", **training(given.train, "sft"))
         dpo(data=trees.out, model=str(folder / "sft"), out=folder / "dpo", **training(given.train, "dpo"))
         student, grower = str(folder / "dpo"), f"hf:{folder / 'dpo'}"
         answers = finished(esp.answer(**common, questions=held_out, model=grower, set=search, out=folder / "answers"))
         em = compare(before or answers.out, answers.out, questions=held_out)["summary"]["em"]
-        print(f"round {number}: EM {em['b']['mean']:.3f} of answers to held-out questions", flush=True)
+        print(f"round {number}: EM {em['b']['mean']:.1%} of answers to held-out questions", flush=True)
         if before is not None:
             low, high = em["interval"]
-            print(f"round {number}: gain of EM {em['difference']:+.3f}, 95 % {low:+.3f} to {high:+.3f}", flush=True)
+            print(f"round {number}: gain of EM {em['difference']:+.1%}, 95 % {low:+.1%} to {high:+.1%}", flush=True)
             if low <= 0:
                 print("stopped: the interval does not lie above 0")
                 break

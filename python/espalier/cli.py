@@ -83,6 +83,8 @@ def run(argv: Sequence[str]) -> int:
     parser = make_parser()
     if words := gone_command(argv):
         parser.error(words)
+    if argv[:1] == ["methods"]:  # a list of its own, but no command more
+        argv = ["options", "--methods", *argv[1:]]
     arguments = parser.parse_args(with_config(parser, argv))
     if arguments.version:
         print_version()

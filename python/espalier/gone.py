@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 
+from . import _core
 from .errors import did_you_mean
 
 COMMANDS = {
@@ -146,6 +147,11 @@ def naming() -> Iterator[None]:
         found = re.match(r"unknown (option|setting) '([\w.-]+)'(?: of ([\w-]+))?", str(error))
         if found and (instead := instead_of(found[2], found[3] or "")):
             raise ValueError(said(f"{found[1]} '{found[2]}'", instead)) from None
+        if found := re.match(r"unknown method '([\w-]+)'", str(error)):
+            plain = found[1].lower().replace("-", "")
+            for name in _core.method_names():
+                if plain.startswith(name):
+                    raise ValueError(f"unknown method '{found[1]}', did you mean '{name}'?") from None
         if found := re.match(r"option '([\w.-]+)' is (\S+), ", str(error)):
             chosen = f"{found[1]}={found[2]}"
             for value, instead in VALUES.items():

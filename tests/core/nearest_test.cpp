@@ -24,6 +24,7 @@ TEST_CASE("the nearest name is the one with the fewest edits, the first of equal
   const std::vector<std::string> options = {"threshold", "termination", "rollouts"};
   CHECK(nearest("treshold", options) == "threshold");
   CHECK(nearest("rollout", options) == "rollouts");
+  CHECK(nearest("K", std::vector<std::string>{"n", "k"}) == "k");
   const std::string_view alike[] = {"nax", "nay"};
   CHECK(nearest("na", alike) == "nax");
 }

@@ -13,7 +13,7 @@ from pathlib import Path
 import espalier as esp
 import pytest
 from conftest import FILES, JOURNAL, contents, espalier, good, in_own_process, inputs, needs_journal, refused, rows
-from espalier import cli
+from espalier import _core, cli
 
 
 @pytest.fixture(scope="module")
@@ -116,12 +116,37 @@ def test_answer_prints_a_line_a_question_and_sees_no_gold(files: Path, tmp_path:
     assert "simulated" in done.stderr and "oracle" not in done.stderr
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["oracle"] is False
     assert not {path.name for path in (tmp_path / "out").iterdir()} & {"sft.jsonl", "dpo.jsonl"}
+    assert "EM" not in done.stderr
+
+
+def test_answer_scores_in_percent_where_the_file_holds_gold(files: Path, tmp_path: Path):
+    done = good("answer", *inputs(files), "--out", tmp_path / "a")
+    answers, summary = rows(tmp_path / "a/answers.jsonl"), json.loads((tmp_path / "a/summary.json").read_text())
+    mean = sum(row["f1"] for row in answers) / len(answers)
+    assert 0 < mean < 1 and summary["f1"] == pytest.approx(mean) and not summary["oracle"]
+    assert f"F1 {100 * mean:.1f} %" in done.stderr and "EM " in done.stderr
+    some = rows(files / "questions.jsonl")
+    some[3]["golden_answers"] = []
+    esp.write_jsonl(tmp_path / "some.jsonl", some)
+    good("answer", "--questions", tmp_path / "some.jsonl", *inputs(files)[2:], "--out", tmp_path / "b")
+    again = rows(tmp_path / "b/answers.jsonl")  # a score of some questions would be no score of the file
+    assert json.loads((tmp_path / "b/summary.json").read_text())["f1"] is None and again[3]["f1"] is None
+    assert [row["answer"] for row in again] == [row["answer"] for row in answers] and again[4] == answers[4]
+
+
+def test_methods_are_listed_with_what_they_ask_and_make():
+    listed = {row["method"]: row for row in json.loads(good("methods", "--json").stdout)}
+    assert list(listed) == _core.method_names() and all(row["about"] and row["asks"] for row in listed.values())
+    assert listed["reasonrag"]["makes"] == ["dpo.jsonl"] and listed["cot"]["makes"] == []
+    table = good("methods").stdout
+    assert len(table.splitlines()) == len(listed) + 2 and max(map(len, table.splitlines())) < 240
 
 
 def test_answer_sees_no_gold_that_is_in_the_file(files: Path, tmp_path: Path):
     own = good("answer", *inputs(files), "--out", tmp_path / "a", "--set", "sim.recall=0", "--json")
-    row = json.loads(own.stdout.splitlines()[0])
-    assert row["em"] is None and row["id"] == "wq-0000000"
+    assert json.loads(own.stdout.splitlines()[0])["id"] == "wq-0000000"
+    for line in (tmp_path / "a/trees.jsonl").read_text(encoding="utf-8").splitlines():
+        assert json.loads(line)["golden_answers"] == [] and not json.loads(line)["oracle"]
 
 
 @pytest.mark.parametrize("more", [[], ["--dry-run"]])

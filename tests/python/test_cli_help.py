@@ -65,6 +65,13 @@ def test_a_mistyped_option_or_command_is_told_with_the_nearest_one(capsys: pytes
         (["index", "build", "j", "--qqqq"], "espalier index build: unknown option '--qqqq'"),
         (["--versoin"], "espalier: unknown option '--versoin', did you mean '--version'?"),
         (["expnd", "--out", "x"], "espalier: unknown command 'expnd', did you mean 'expand'?"),
+        (["expand", "--K", "3"], "espalier expand: unknown option '--K', write --set k=VALUE"),
+        (["world", "--out", "w", "seed=3"], "espalier world: 'seed=3' is no option, did you mean '--seed'?"),
+        (["world", "--out", "w", "-seed", "1"], "espalier world: '-seed' is no option, did you mean '--seed'?"),
+        (
+            ["world", "--out", "w", "a.jsonl"],
+            "espalier world: 'a.jsonl' is no option, and nothing else may stand there",
+        ),
         (["index", "buld"], "espalier index: unknown command 'buld', did you mean 'build'?"),
     ):
         with pytest.raises(SystemExit) as ended:

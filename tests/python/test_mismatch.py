@@ -21,11 +21,23 @@ QUESTION = esp.Question("Who?")
 PASSAGE = esp.Passage("d", "T", "text")
 COT = esp.Method("cot")
 
+
+def run(questions: Any = (QUESTION,), *, search: Any = COT, model: Any = model) -> Any:
+    return esp.run(search, questions, model=model)
+
+
 MISTAKES: list[tuple[Callable[[], Any], str]] = [
-    # A str in place of something else.
-    (lambda: esp.run(COT, ["a string"], model=model), "questions[0] must be a Question, not 'a string'"),
-    (lambda: esp.run(COT, [QUESTION, "x"], model=model), "questions[1] must be a Question, not 'x'"),
-    (lambda: esp.run("cot", [QUESTION], model=model), "search must be a Search, not 'cot'"),
+    # A str in place of something else, and other mistakes of a run, which are told what to write.
+    (lambda: run(["x"]), "questions[0] must be a Question, not 'x': write espalier.Question(text) for each"),
+    (lambda: run([QUESTION, "x"]), "questions[1] must be a Question, not 'x'"),
+    (lambda: run(QUESTION), "questions must be a list of Question, not one: write [question]"),
+    (lambda: run("q.jsonl"), "questions must be a list of Question: write espalier.read_questions('q.jsonl')"),
+    (lambda: run(search="cot"), "search must be a Search, not 'cot': write espalier.Method('cot')"),
+    (lambda: run(search=esp.ProRag), "search is the class ProRag: add the parentheses, ProRag()"),
+    (lambda: run(COT), "the search comes first, then the questions: run(search, questions, model=...)"),
+    (lambda: run(model="gpt-4o"), "model must be a function or a part, not 'gpt-4o': write espalier.OpenAi(url, name)"),
+    (lambda: run(model=esp.OpenAi), "model is the class OpenAi: make one, OpenAi(...)"),
+    (lambda: esp.DecExRag(K=3), "DecExRag: unknown option 'K', did you mean 'k'?"),
     (lambda: esp.Bm25(["text"]), "Bm25(): passages[0] must be a Passage, not 'text'"),
     (lambda: esp.Bm25("text"), "Bm25(): passages must be a list of Passage, not 'text'"),
     (lambda: esp.Bm25(PASSAGE), "Bm25(): passages must be a list of Passage, not Passage"),
@@ -37,15 +49,9 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     # Options that are not there, and the nearest.
     (lambda: esp.Bm25([PASSAGE], k_1=1.2), "Bm25() has no option 'k_1', did you mean 'k1'?"),
     (lambda: esp.World(passags=3), "World() has no option 'passags', did you mean 'passages'?"),
-    (
-        lambda: Mcts(Rollout(F1()), simulatons=3),
-        "Mcts() has no option 'simulatons', did you mean 'simulations'?",
-    ),
+    (lambda: Mcts(Rollout(F1()), simulatons=3), "Mcts() has no option 'simulatons', did you mean 'simulations'?"),
     (lambda: esp.Completion("x", finnish="stop"), "Completion() has no option 'finnish', did you mean 'finish'?"),
-    (
-        lambda: Uct(temperature=1),
-        "Uct() has no option 'temperature', it has w, first_play, unvisited",
-    ),
+    (lambda: Uct(temperature=1), "Uct() has no option 'temperature', it has w, first_play, unvisited"),
     # Values of another type.
     (lambda: esp.Bm25([PASSAGE], k1="1.2"), "Bm25(): k1 must be a number, not '1.2'"),
     (lambda: esp.Bm25([PASSAGE], analyzer=3), "Bm25(): analyzer must be a str, not 3"),
@@ -87,6 +93,19 @@ def test_errors_of_ones_own_functions_pass_as_they_are():
         esp.run(COT, [QUESTION], model=wrong)
 
 
+@pytest.mark.parametrize(
+    "reward",
+    [
+        *(lambda state: 1.0, lambda state: len(state), lambda state: state.answer, lambda state: state + 1),
+        *(lambda state, gold: 1.0, lambda state: float(state), lambda state: "Bach" in state),
+    ],
+)
+def test_a_reward_of_one_state_is_told_that_it_gets_a_list(reward, world: esp.World, bm25: esp.Bm25):
+    search, asked = esp.DecExRag(k=1, n=1), esp.Simulated(world.questions)
+    with pytest.raises((TypeError, esp.errors.BackendError), match=r"write reward=lambda states: \[f\(state\) for"):
+        esp.run(search, world.questions[:1], model=asked, retriever=bm25, reward=reward)
+
+
 def test_every_function_has_a_signature_that_is_understood():
     """What pybind11 writes of each function is read to the end: no call is left without a reason."""
     for name, member in [(name, getattr(_core, name)) for name in dir(_core)]:
@@ -114,6 +133,8 @@ def test_every_function_has_a_signature_that_is_understood():
             "setting 'models' cannot be {'judge': ('x',)}, it must be a dict {purpose: (model, name)} of str",
         ),
         ({"method": "decx"}, "unknown method 'decx', did you mean 'decex'?"),
+        ({"method": "DecEx-RAG"}, "unknown method 'DecEx-RAG', did you mean 'decex'?"),
+        ({"set": {"K": 3}}, "unknown option 'K' of decex, did you mean 'k'?"),
         ({"set": {"rewarrd": "em"}}, "unknown option 'rewarrd' of decex, did you mean 'reward'?"),
         (
             {"models": {"own_anser": ("http://x/v1", "m")}},

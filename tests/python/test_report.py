@@ -139,7 +139,7 @@ def test_the_summary_says_oracle_and_simulated_model_beside_its_scores(tmp_path)
     summary = {"method": "decex", "simulated": True, "oracle": True, **scores, "seconds": 2.5, "by_purpose": counts}
     html = page(tmp_path, summary=summary | {"pruned": {"not_best": 8, "outvoted": 2}})
     assert "<title>decex on 1,200 questions" in html
-    assert "<b>0.438</b>" in html and 'width="438"' in html and "<b>\u2013</b>" in html and "<b>1,234,567</b>" in html
+    assert "<b>43.8 %</b>" in html and 'width="438"' in html and "<b>\u2013</b>" in html and "<b>1,234,567</b>" in html
     assert "<td>sub query</td><td>12</td><td>3,400</td></tr>" in html and "<td>not best</td><td>8</td>" in html
     assert '<rect class="bar" width="250"' in html  # outvoted beside not_best: 2 of 8
     assert html.count("<em>oracle, simulated model</em>") == 2  # under EM and F1; acc is not in this summary

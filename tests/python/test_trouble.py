@@ -13,7 +13,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, inputs, needs_http, sensible
+from conftest import ModelServer, completion, espalier, inputs, needs_http, refused, sensible
 from espalier.runs.progress import Bar, Lines, ProgressView, describe
 
 BAD_KEY = json.dumps({"error": {"message": "Incorrect API key"}}).encode()
@@ -63,6 +63,21 @@ def test_the_command_says_at_once_and_at_its_end_that_a_key_is_wrong(files: Path
     done = espalier("eval", "--methods", "direct,cot", *job, "--out", tmp_path / "eval")
     last = done.stderr.splitlines()[-1]
     assert done.returncode == 1 and "not finished: direct, cot" in last and "HTTP 401: Incorrect API key" in last
+    assert all("The server wants another key" in said and "Mend that" in said for said in (lines[-1], last))
+
+
+def test_a_model_that_is_not_named_or_not_known_is_told_with_what_to_give(files: Path, tmp_path: Path):
+    job = ["expand", *inputs(files), "--limit", 1, "--out", tmp_path / "run"]
+    for model in ("gpt-4o", "localhost:8000/v1", "model.gguf"):
+        said = refused(2, *job, "--model", model)
+        assert f"'model' is {model}, allowed" in said and "--model http://HOST/v1 --model-name NAME" in said
+    with ModelServer(lambda request: (404, b'{"error": {"message": "no model m"}}')) as server:
+        assert "'model-name' is empty" in refused(2, *job, "--model", server.url)
+        assert "'model-for' is empty" in refused(2, *job, "--model-for", f"own_answer={server.url}")
+        said = espalier(*job, "--model", server.url, "--model-name", "m").stderr.splitlines()[-1]
+    assert "The server knows no such model or path" in said and "--model-name one of URL/models" in said
+    said = refused(3, "export", tmp_path / "run", "--format", "sft.messages", "--out", tmp_path / "data")
+    assert "sft.jsonl has no rows (1 questions, 0 answered, 0 right: rows are made where an answer is right" in said
 
 
 def test_jobs_in_python_warn_in_the_log(data: Any, tmp_path: Path, dead: str, strict: ModelServer, caplog: Any):

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from functools import cache
 from types import CoroutineType
 from typing import Any
 
+from ..errors import BackendError
+
 DEADLINE = 600.0
 """Seconds that a request may take; an `async` call may take that for each of its requests."""
+
+ASKED = {"model": "prompt", "retriever": "query", "reward": "state", "encoder": "request", "reranker": "request"}
+"""What each item of the list is that a function of this role gets."""
 
 log = logging.getLogger("espalier")
 _under_way: dict[object, tuple[float, str, int]] = {}
@@ -31,10 +38,26 @@ def call(function: Callable[[list[Any]], Any], requests: list[Any], role: str) -
         if isinstance(reply, CoroutineType):
             from .background import wait
 
-            return wait(reply, role, DEADLINE * len(requests))
+            reply = wait(reply, role, DEADLINE * len(requests))
+        if role in ASKED and isinstance(reply, (str, int, float)):
+            came = f"the {role} must return a list of {len(requests)}, but it returned {type(reply).__name__}"
+            raise BackendError(f"{came}: {asked_at_once(role)}", permanent=True)
         return reply
+    except (AttributeError, TypeError) as error:
+        depth = len(traceback.extract_tb(error.__traceback__))  # 1: the call itself failed, 2: the function's own line
+        of_list = getattr(error, "obj", None) is requests or (depth == 2 and re.search(r"\blist\b", str(error)))
+        if role in ASKED and (of_list or depth == 1):
+            raise TypeError(f"{error}: {asked_at_once(role)}") from error
+        raise
     finally:
         del _under_way[key]
+
+
+def asked_at_once(role: str) -> str:
+    """What to say of a function that takes one request."""
+    one = ASKED[role]
+    many = one.replace("query", "querie") + "s"
+    return f"the {role} is called with a list of {many}, write {role}=lambda {many}: [f({one}) for {one} in {many}]"
 
 
 @cache

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
+from ..errors import did_you_mean
 from ..gone import instead_of, said
 
 NUMBERS = {"SupportsFloat": "a number", "float": "a number", "SupportsInt": "a whole number", "int": "a whole number"}
@@ -75,10 +75,8 @@ def fault_of_call(function: str, wanted: list[Parameter], args: tuple[Any, ...],
         if name not in names:
             if instead := instead_of(name, function):
                 return said(f"{call}: option '{name}'", instead)
-            near = get_close_matches(name, names, 1)
-            return f"{call} has no option '{name}', " + (
-                f"did you mean '{near[0]}'?" if near else f"it has {', '.join(names) or 'none'}"
-            )
+            near = did_you_mean(name, names)
+            return f"{call} has no option '{name}'{near or ', it has ' + (', '.join(names) or 'none')}"
     given = {parameter.name: value for parameter, value in zip(places, args, strict=False)}
     for name in given:
         if name in kwargs:

@@ -7,13 +7,13 @@ import json
 import sys
 
 from ..runs.job import RunResult
-from ..runs.summary import labels, shares
+from ..runs.summary import labels, scores, shares
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_run_options
 from .shared.task import do_task, tell_end
 from .shared.track import add_track_option
 
-SUMMARY = "Answer questions. No gold is needed and none is seen."
+SUMMARY = "Answer questions. No gold is needed and none is seen. What the file holds scores the answers."
 EXAMPLES = (
     "espalier answer --questions questions.jsonl --corpus corpus.jsonl --model gguf:model.gguf --out out/local",
     "espalier answer --method reasonrag --questions questions.jsonl --corpus corpus.jsonl --out out/answers",
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print_answers(result)
         print(labels(result.summary), end="", file=sys.stderr)
-        for line in shares(result.summary):
+        for line in [*scores(result.summary), *shares(result.summary)]:
             print(f"  {line}", file=sys.stderr)
     return tell_end(result)
 

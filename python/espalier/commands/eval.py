@@ -17,7 +17,7 @@ from .shared.config import write_config
 from .shared.dry_run import estimate_row, models_here, print_estimate
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_run_options, settings_of
-from .shared.task import first_error, tell_failed
+from .shared.task import first_error, go_on, tell_failed
 from .shared.track import add_track_option
 
 if TYPE_CHECKING:
@@ -79,9 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
     if bad:
         first = bad[0]["error"] or first_error(plan.out / "runs" / bad[0]["name"], "open")
         names = ", ".join(run["name"] for run in bad)
-        print(
-            f"espalier: not finished: {names} (see eval.json). Run again to go on. The first: {first}", file=sys.stderr
-        )
+        print(f"espalier: not finished: {names} (see eval.json). {go_on(first)} The first: {first}", file=sys.stderr)
         return 1
     runs = [run for run in result["runs"] if run["failed"]]
     return max([tell_failed(run["name"], plan.out / "runs" / run["name"], run) for run in runs], default=0)

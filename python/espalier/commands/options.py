@@ -1,24 +1,82 @@
-"""`espalier options`."""
+"""`espalier options`, and `espalier methods`, which is `espalier options --methods`."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from typing import Any
 
 from .. import _core
 from ..runs.summary import table
+from ..search.method import Method
 
-SUMMARY = "List a method's options."
-EXAMPLES = ("espalier options --method prorag", "espalier options --method decex --json")
+SUMMARY = "List a method's options. `espalier methods` lists the methods."
+EXAMPLES = ("espalier options --methods", "espalier options --method prorag", "espalier options --method decex --json")
+ABOUT = {
+    "adaptive-rag": "a router chooses no search, one search or IRCoT",
+    "airrag": "AirRAG: tree search over five reasoning actions",
+    "airrag-blender": "AirRAG that also counts the answers of three simple methods",
+    "airrag-lite": "AirRAG with three of its actions",
+    "auto-rag": "plans, queries and answers in marked lines",
+    "cot": "one call that reasons, no search",
+    "decex": "DecEx-RAG: pruned search over decisions and their executions",
+    "decouple": "DecoupleRAG: tree search with a plan value and a search value for each step",
+    "deeprag": "each follow-up is answered from memory or searched",
+    "direct": "one call that sees the question, no search",
+    "flare": "searches where a token is unlikely, and writes the sentence again",
+    "generate-then-retrieve": "an answer from memory is the query of a second one",
+    "greedy-agent": "DecoupleRAG's agent, one path",
+    "hiprag": "steps of reasoning, search and conclusion",
+    "ikea": "Search-R1's loop, own knowledge first",
+    "ircot": "one sentence a call, each the next query",
+    "iter-retgen": "rounds of search and answer",
+    "iterative": "splits the question, answers the parts, combines",
+    "iterdrag": "Self-Ask that begins with documents",
+    "judge-then-retrieve": "asks first whether to search",
+    "prorag": "ProRAG: tree search over steps, with discounted outcomes",
+    "ragent": "searches inside the reasoning, documents as they are",
+    "reasonrag": "ReasonRAG: tree search with shortest-path rewards",
+    "search-o1": "searches inside the reasoning, documents condensed",
+    "search-r1": "think, search, information, answer",
+    "self-ask": "follow-up questions, each searched",
+    "self-rag": "an answer and a critique for each passage",
+    "standard-rag": "one search, one call",
+}
+"""The methods, in a line each."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(_core.method_names())
     parser.add_argument("--method", default="decex", metavar="METHOD", help=f"one of: {names} (decex)")
+    parser.add_argument("--methods", action="store_true", help="list the methods (also: espalier methods)")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+def methods() -> list[dict[str, Any]]:
+    """Each method: what it is, the purposes for which it asks a model, and the files of data that `expand` makes."""
+    return [
+        {
+            "method": name,
+            "about": ABOUT.get(name, ""),
+            "asks": [purpose for purpose, *_ in _core.method_prompts(name)],
+            "makes": list(Method(name).rows([])),
+        }
+        for name in _core.method_names()
+    ]
+
+
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.methods:
+        known = methods()
+        if arguments.json:
+            print(json.dumps(known, ensure_ascii=False))
+            return 0
+        lines = [[", ".join(v).replace(".jsonl", "") if isinstance(v, list) else v for v in m.values()] for m in known]
+        print("\n".join(table(("method", "what it is", "asks for", "expand makes"), lines, left=4)))
+        print(
+            "`espalier options --method NAME` lists the options of one, `espalier prompts show --method NAME` prompts"
+        )
+        return 0
     rows = _core.method_options(arguments.method)
     if arguments.json:
         keys = ("option", "default", "allowed", "explanation", "type")

@@ -17,7 +17,7 @@ from .files import merge_dataset_info, need_pyarrow, write_rows
 from .format import STYLES, Choices, Columns, Format
 from .formats import FORMATS
 from .lengths import differs, length_report
-from .reader import read_product
+from .reader import PRODUCTS, read_product, why_none
 from .records import Pair, Record, reversed_pairs
 from .tokenizer import Tokenizer
 from .traces.advantages import ADVANTAGES, check_beta
@@ -128,6 +128,8 @@ def records_for(
             records = read(name, format.read)
             if records and all(isinstance(record, format.record) for record in records):
                 return name, records
-            found.append(f"{name}.jsonl has " + ("rows of another sort" if records else "no rows"))
-    what = "; ".join(found) or f"it has no {' or '.join(f'{name}.jsonl' for name in format.products)}"
+            found.append(f"{name}.jsonl has " + ("rows of another sort" if records else f"no rows ({why_none(run)})"))
+    others = [f"{name}.jsonl" for name in PRODUCTS if name != "trees" and (run / f"{name}.jsonl").exists()]
+    has = f"but {', '.join(others)}" if others else "and no other rows (`espalier methods` says what `expand` makes)"
+    what = "; ".join(found) or f"it has no {' or '.join(f'{name}.jsonl' for name in format.products)}, {has}"
     raise InputError(f"{run}: nothing to make '{format.name}' of: {what}")

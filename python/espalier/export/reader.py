@@ -160,3 +160,14 @@ def read_product(run: Path, product: str, read: Reader | None = None) -> Iterato
             row.fail("id", f"'{record.origin.id}' stands twice")
         ids.add(record.origin.id)
         yield record
+
+
+def why_none(run: Path) -> str:
+    """Of what a run made no rows, for people."""
+    answers = list(read_rows(run / "answers.jsonl")) if (run / "answers.jsonl").exists() else []
+    right = sum(row.fields.get("em") == 1 for row in answers)
+    answered = sum(row.fields.get("answer") is not None for row in answers)
+    return (
+        f"{len(answers)} questions, {answered} answered, {right} right: rows are made where an answer is right, pairs "
+        "where branches differ in worth"
+    )

@@ -44,6 +44,11 @@ def shown(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else "\u2013"
 
 
+def shown_score(value: object) -> str:
+    """A score in percent."""
+    return f"{100 * value:.1f} %" if isinstance(value, (int, float)) else shown(value)
+
+
 def bar(share: float) -> str:
     """A bar that fills `share` in [0, 1] of its width."""
     width = int(min(max(share, 0), 1) * 1000 + 0.5)
@@ -87,7 +92,7 @@ def head(summary: Mapping[str, Any]) -> str:
 def tile(name: str, value: Any, label: str) -> str:
     score = name in SCORES
     return (
-        f'<div class="tile"><b>{escaped(shown(value))}</b><span>{TILES[name]}</span>'
+        f'<div class="tile"><b>{escaped(shown_score(value) if score else shown(value))}</b><span>{TILES[name]}</span>'
         f"{bar(value if is_number(value) else 0) if score else ''}"
         f"{f'<em>{label}</em>' if score and label else ''}</div>\n"
     )

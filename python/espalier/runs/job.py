@@ -15,7 +15,7 @@ from ..gone import naming
 from ..report import add_report, renew_report
 from .given import checked, given
 from .progress import log, warning
-from .summary import warn_unread
+from .summary import unread_warning
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -95,8 +95,9 @@ def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress
 
 
 def told(result: RunResult) -> RunResult:
-    """Warns if much of what the model said could not be read. Commands print it themselves."""
-    warn_unread(result.summary)
+    """Tells the log if much of what the model said could not be read. Commands print it themselves."""
+    if said := unread_warning(result.summary):
+        log.warning("%s", said)
     return result
 
 
@@ -107,7 +108,7 @@ def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Un
     settings to continue a stopped run.
 
     The logger "espalier" warns at once of a server that has not replied for 30 s, and of the first
-    question that a backend leaves open. A view in `progress` shows this itself. An UnreadableWarning says that much of
+    question that a backend leaves open. A view in `progress` shows this itself. At the end the logger warns if much of
     what the model said could not be read.
     """
     return told(run_job("expand", settings, warning(progress)))

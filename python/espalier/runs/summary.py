@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import sys
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from math import floor
 from typing import Any
 
 from .. import _core
-from ..errors import UnreadableWarning
 
 SCORES = ("em", "f1", "acc")
 LATE = ("thinking_tokens", "grammar_broken")
@@ -201,16 +198,14 @@ def expected(method: str, purpose: str) -> str:
     return f"{purpose} is read from {' or '.join(shown) or 'one line without tags'}"
 
 
-def warn_unread(summary: Mapping[str, Any]) -> None:
-    """Warns of completions that could not be read, if a question failed or a purpose has too many of them."""
+def unread_warning(summary: Mapping[str, Any]) -> str:
+    """What Python says of a run in which a question failed, or too many completions of a purpose, could not be read.
+    "" = nothing."""
     shares = {name: readable_share([cost]) for name, cost in summary["by_purpose"].items()}
     few = any(share is not None and share < CLEAR for share in shares.values())
     if not summary.get("first_unread") or not (summary["failed"] or few):
-        return
+        return ""
     worst, said = worst_read(summary)
-    frame, level = sys._getframe(1), 2
-    while frame.f_back and frame.f_globals.get("__name__", "").startswith("espalier."):
-        frame, level = frame.f_back, level + 1
     lines = [
         f"{summary['method']}: {summary['failed']} of {summary['questions']} questions failed. {said[0]}",
         f"readable: {', '.join(f'{name} {percent(share)}' for name, share in shares.items() if share is not None)}",
@@ -218,7 +213,7 @@ def warn_unread(summary: Mapping[str, Any]) -> None:
         expected(summary["method"], worst),
         f"docs/{READ_ON} says what replies must look like and how to get them",
     ]
-    warnings.warn("\n  ".join(lines), UnreadableWarning, stacklevel=level)
+    return "\n  ".join(lines)
 
 
 def helps(method: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
 from .._core import Tree
-from ..runs.summary import readable_share, warn_unread
+from ..errors import UnreadableWarning
+from ..runs.summary import readable_share, unread_warning
 
 
 class Trees(list[Tree]):
@@ -41,4 +44,9 @@ def tell_unread(trees: Iterable[Tree | None]) -> None:
     if first:
         failed = sum(tree.status == "failed" for tree in grown)
         told = {"method": grown[0].method, "questions": len(grown), "failed": failed}
-        warn_unread(told | {"by_purpose": by_purpose(grown), "first_unread": first})
+        said = unread_warning(told | {"by_purpose": by_purpose(grown), "first_unread": first})
+        frame, level = sys._getframe(1), 2
+        while frame.f_back and frame.f_globals.get("__name__", "").startswith("espalier."):
+            frame, level = frame.f_back, level + 1
+        if said:
+            warnings.warn(said, UnreadableWarning, stacklevel=level)

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from .._core import normal_form
 from ..errors import InputError
-from ..export.reader import PRODUCTS, read_product
+from ..export.reader import PRODUCTS, read_product, why_none
 from ..export.records import Record
 from ..io.files import read_object
 from ..io.rows import read_rows
@@ -97,7 +97,7 @@ def read_data(folders: Sequence[str | os.PathLike[str]], product: str, kind: typ
         inputs.append(Input(file, len(rows) - before, content_hash(file), run))
     same_prompts(inputs)
     if not rows:
-        raise InputError(f"{', '.join(str(one.path) for one in inputs)}: there are no rows")
+        raise InputError("; ".join(f"{one.path}: there are no rows ({why_none(one.path.parent)})" for one in inputs))
     return Data(tuple(inputs), tuple(rows))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, NoReturn
 
+from ... import _core
 from ...errors import did_you_mean
 from ...gone import unknown
 
@@ -48,8 +50,14 @@ class Parser(argparse.ArgumentParser):
                 if not equals and known[name].nargs is None:
                     next(words, None)  # its value
             elif name.startswith("--") and " " not in name:
-                self.error(unknown(name, known, where=self.prog))
-        return super().parse_known_args(args, namespace)
+                said = unknown(name, known, where=self.prog)
+                self.error(said if " is gone " in said else of_methods(name, known) or said)
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            option = "--" + left[0].partition("=")[0].lstrip("-").replace("_", "-")
+            hint = did_you_mean(option, known) if re.fullmatch(r"--[a-z-]{3,}", option) else ""
+            self.error(f"'{left[0]}' is no option{hint or ', and nothing else may stand there'}")
+        return found, left
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
@@ -58,6 +66,13 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
+
+
+def of_methods(name: str, known: Container[str]) -> str:
+    """What to say of an option that is one of a method."""
+    rows = [row[0] for method in _core.method_names() for row in _core.method_options(method)]
+    option = {row.lower(): row for row in rows}.get(name[2:].replace("-", "_").lower())
+    return f"unknown option '{name}', write --set {option}=VALUE" if option and "--set" in known else ""
 
 
 def add_command(commands: Any, name: str, summary: str, examples: Sequence[str] = ()) -> Parser:

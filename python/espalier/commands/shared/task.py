@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
@@ -74,9 +75,27 @@ def tell_open(result: RunResult, more: str) -> int:
     """Prints the number of open questions and the reason of the first. Returns the exit code."""
     if result.open:
         are, first = ("questions are", " of the first") if result.open > 1 else ("question is", "")
+        why = " ".join(result.why_open.split())
         print(
-            f"espalier: {result.open} {are} open, because a backend failed ({more}). Run again to go on. "
-            f"The reason{first}: {' '.join(result.why_open.split())}",
+            f"espalier: {result.open} {are} open, because a backend failed ({more}). {go_on(why)} "
+            f"The reason{first}: {why}",
             file=sys.stderr,
         )
     return 1 if result.open else 0
+
+
+REFUSED = {
+    "400": "The server refuses what is asked",
+    "401": "The server wants another key: OPENAI_API_KEY or --api-key-file",
+    "403": "The key does not allow this: OPENAI_API_KEY or --api-key-file",
+    "404": "The server knows no such model or path: --model is its URL up to /v1, --model-name one of URL/models",
+    "422": "The server refuses what is asked",
+}
+"""What answers with this status mean. They come again until something is changed."""
+
+
+def go_on(why: str) -> str:
+    """What to do about an open question, from its reason."""
+    status = re.search(r"\bHTTP (\d{3})\b", why)
+    refused = REFUSED.get(status[1]) if status else None
+    return f"{refused}. Mend that, and run again to go on." if refused else "Run again to go on."

@@ -15,7 +15,7 @@ function compare_runs([a, b]) {
     make("div", { class: "two" },
       make("div", { class: "scroll" }, table(["", make("span", {}, head(a)), make("span", {}, head(b)), "B \u2212 A"], [
         ["method", a, b].map((run) => run.summary ? brief(run.summary.method, 60) : run).concat(""),
-        ...compared_scores.filter(present).map((row) => line(row, (value) => number(value, 3))), ...compared_costs.filter(present).map((row) => line(row, (value) => Number.isInteger(value) ? count(value) : number(value)))])),
+        ...compared_scores.filter(present).map((row) => line(row, in_percent)), ...compared_costs.filter(present).map((row) => line(row, (value) => Number.isInteger(value) ? count(value) : number(value)))])),
       make("div", {}, table(["answers", "B right", "B not right"], [["A right", count(cases(true, true)), count(cases(true, false))], ["A not right", count(cases(false, true)), count(cases(false, false))]]),
         note(`${shared.length} questions are in both runs; ${rows.length - shared.length} only in A, ${b.questions - shared.length} only in B (those of B alone are not shown).`))));
 }
@@ -32,7 +32,7 @@ function compare_question(row, opened, show) {
   const part = (run, answer, state, tree, index) => make("div", {},
     make("p", { class: "facts" }, make("b", {}, brief(run.name, 60)), label_of_run(run) ? make("em", { class: "label" }, label_of_run(run)) : null),
     make("p", {}, answer_of(answer, state)),
-    make("div", { class: "facts" }, ["em", "f1"].map((name) => typeof answer?.[name] === "number" ? make("span", {}, `${name.toUpperCase()} `, make("b", {}, number(answer[name]))) : null),
+    make("div", { class: "facts" }, ["em", "f1"].map((name) => typeof answer?.[name] === "number" ? make("span", {}, `${name.toUpperCase()} `, make("b", {}, in_percent(answer[name]))) : null),
       make("span", {}, "calls ", make("b", {}, count(answer?.completions)))),
     chain_of(tree),
     tree ? button(opened === index ? "tree below" : "show this tree", () => show(index), { class: "link", "data-run": "AB"[index], "aria-pressed": String(opened === index) }) : null);

@@ -16,5 +16,5 @@ function histogram(title, remark, values, high, shown_high) {
 function histograms() {
   const scores = rows.map((row) => row.answer.f1).filter((f1) => typeof f1 === "number");
   const calls = rows.map((row) => row.answer.completions ?? 0), most = calls.reduce((a, b) => Math.max(a, b), 1);
-  return [scores.length ? histogram("Questions by F1", labelled(), scores, 1, "1") : null, rows.length ? histogram("Questions by calls", null, calls, most, count(most)) : null].filter(Boolean);
+  return [scores.length ? histogram("Questions by F1", labelled(), scores, 1, "100 %") : null, rows.length ? histogram("Questions by calls", null, calls, most, count(most)) : null].filter(Boolean);
 }

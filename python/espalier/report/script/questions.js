@@ -7,7 +7,7 @@ function question_row(row) {
   row.button = button([
     make("span", { class: "signs" }, sign(state, runs ? "A " : ""), runs ? sign(row.other_state, "B ") : null),
     make("span", { class: "q" }, brief(answer.question, 300)),
-    make("span", { class: "plain" }, typeof answer.f1 === "number" ? number(answer.f1) : ""),
+    make("span", { class: "plain" }, typeof answer.f1 === "number" ? in_percent(answer.f1) : ""),
     make("small", {}, brief(answer.answer ?? (answer.error ? words(answer.error) : "no answer"), 120)),
   ], () => go_to(row));
   row.item = make("li", {}, row.button);

@@ -18,6 +18,8 @@ function shown(value) {
 }
 const words = (name) => shown(name).replace(/_/g, " ");
 const number = (value, digits = 2) => typeof value === "number" ? value.toFixed(digits) : "\u2013";
+/// A score, which files hold as 0 to 1.
+const in_percent = (value) => typeof value === "number" ? `${(100 * value).toFixed(1)} %` : "\u2013";
 const count = (value) => typeof value === "number" ? Math.round(value).toLocaleString("en") : "\u2013";
 
 /// The beginning of a text, on one line.

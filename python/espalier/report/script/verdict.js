@@ -18,7 +18,7 @@ function answer_of(answer, state) {
 function verdict(row, tree) {
   const { answer, state } = row;
   const golds = (tree?.golden_answers ?? []).map((gold) => make("span", { class: "pill text" }, brief(gold, 400)));
-  const score = (name, value) => typeof value === "number" || typeof value === "boolean" ? make("span", {}, `${name} `, make("b", {}, number(Number(value)))) : null;
+  const score = (name, value) => typeof value === "number" || typeof value === "boolean" ? make("span", {}, `${name} `, make("b", {}, in_percent(Number(value)))) : null;
   const cost = (name, value) => make("span", {}, `${name} `, make("b", {}, count(value)));
   const fact = (name, ...content) => make("div", {}, make("dt", {}, name), make("dd", {}, content));
   const step = (way) => {
