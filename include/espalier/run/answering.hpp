@@ -66,7 +66,7 @@ class Answering {
   /// Drops a question and everything it waits for, without calling `done`. Does nothing if it has ended.
   void cancel(Id id) {
     const std::lock_guard lock(mutex_);
-    if (std::erase_if(asked_, [id](const Asked& asked) { return asked.id == id; }) == 0) cancelled_.push_back(id);
+    if (std::erase_if(asked_, [id](const Waiting& asked) { return asked.id == id; }) == 0) cancelled_.push_back(id);
   }
   void stop() {
     const std::lock_guard lock(mutex_);
@@ -80,7 +80,7 @@ class Answering {
   [[nodiscard]] std::shared_ptr<const rag::PromptSet> prompts() const { return prompts_; }
 
  private:
-  struct Asked {
+  struct Waiting {
     Id id;
     rag::Question question;
     std::uint64_t seed;
@@ -98,9 +98,9 @@ class Answering {
       cancelled_.clear();
       wake_.wait(lock, [this] { return stopped_ || !asked_.empty(); });
     }
-    std::vector<Asked> asked = std::exchange(asked_, {});
+    std::vector<Waiting> asked = std::exchange(asked_, {});
     lock.unlock();
-    for (Asked& next : asked) {
+    for (Waiting& next : asked) {
       Task<rag::Tree> tree = method::answer(*method_, rag::State(std::move(next.question)), next.seed);
       scheduler_.start(open_.emplace(next.id, Open{next.seed, std::move(tree)}).first->second.tree);
     }
@@ -144,7 +144,7 @@ class Answering {
 
   std::mutex mutex_;  ///< guards the members below
   std::condition_variable wake_;
-  std::vector<Asked> asked_;
+  std::vector<Waiting> asked_;
   std::vector<Id> cancelled_;
   bool stopped_ = false;
 };

@@ -60,14 +60,14 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
  private:
   friend detail::TreeSearch<HierarchicalBeam, Evaluate, Prune>;
 
-  struct Place : detail::Parent {
+  struct BeamNode : detail::Parent {
     Kind kind = 0;  ///< of the level of this node
   };
 
   template <class Env>
   Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
     detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
-    std::vector<Place> beam;
+    std::vector<BeamNode> beam;
     admit(*env, tree, tree.root(), seed, beam);
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
@@ -88,13 +88,13 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
 
   /// Puts a state into the beam, or marks it as terminal.
   template <class Env, class Tree>
-  static void admit(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Place>& beam) {
+  static void admit(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<BeamNode>& beam) {
     const auto kinds = env.kinds(tree.state(node));
     if (std::ranges::empty(kinds)) {
       tree[node].status = Status::terminal;
       return;
     }
-    Place place;
+    BeamNode place;
     place.node = node;
     place.seed = seed;
     place.kind = *std::ranges::begin(kinds);
@@ -107,23 +107,23 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
   }
 
   /// The completions that draw the proposals of a place.
-  [[nodiscard]] std::uint32_t draws(const Place& place) const {
+  [[nodiscard]] std::uint32_t draws(const BeamNode& place) const {
     const Level& of = level(place.kind);
     return of.width * of.oversample;
   }
   /// The completions that a depth asks for at most where every reply can be read.
-  [[nodiscard]] std::uint64_t calls(const std::vector<Place>& beam) const {
+  [[nodiscard]] std::uint64_t calls(const std::vector<BeamNode>& beam) const {
     std::uint64_t all = 0, values = options_.value_calls;
-    for (const Place& place : beam) all += draws(place) + level(place.kind).width * values;
+    for (const BeamNode& place : beam) all += draws(place) + level(place.kind).width * values;
     return all;
   }
 
   /// Draws proposals for every place of the beam and adds the chosen ones as children. A reply is drawn again from what
   /// the whole depth leaves of the budget.
   template <class Env, class Tree>
-  Task<void> add_children(Env* env, Tree* tree, std::vector<Place>* beam) {
+  Task<void> add_children(Env* env, Tree* tree, std::vector<BeamNode>* beam) {
     std::vector<detail::Ask> asks;
-    for (Place& place : *beam) asks.push_back({&place, place.kind, draws(place), 0, calls(*beam) - draws(place)});
+    for (BeamNode& place : *beam) asks.push_back({&place, place.kind, draws(place), 0, calls(*beam) - draws(place)});
     return detail::add_children(env, tree, std::move(asks), [this](const detail::Ask& ask, auto proposals) {
       auto some = chosen(std::move(proposals), level(ask.kind));
       for (auto& proposal : some) proposal.prior /= static_cast<float>(ask.n);
@@ -150,9 +150,9 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
   }
 
   template <class Env, class Tree>
-  Task<void> value(Env* env, Tree* tree, std::vector<Place>* beam) {
+  Task<void> value(Env* env, Tree* tree, std::vector<BeamNode>* beam) {
     std::vector<detail::Seeded> children;
-    for (const Place& place : *beam) children.insert(children.end(), place.children.begin(), place.children.end());
+    for (const BeamNode& place : *beam) children.insert(children.end(), place.children.begin(), place.children.end());
     co_await detail::value_children(&evaluate_, env, tree, &children, options_.value_calls);
   }
 
@@ -166,9 +166,9 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
 
   /// Marks terminal children, prunes all but the best others of each level, and returns these as the next beam.
   template <class Env, class Tree>
-  std::vector<Place> next_beam(Env& env, Tree& tree, const std::vector<Place>& beam) const {
+  std::vector<BeamNode> next_beam(Env& env, Tree& tree, const std::vector<BeamNode>& beam) const {
     std::vector<Candidate> candidates;
-    for (const Place& place : beam) {
+    for (const BeamNode& place : beam) {
       tree[place.node].status = Status::expanded;
       for (const auto& [child, seed] : place.children)
         if (tree[child].status != Status::pruned)
@@ -177,14 +177,14 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     std::stable_sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
       return a.rank != b.rank ? a.rank > b.rank : tree[a.node].prior > tree[b.node].prior;
     });
-    std::vector<Place> next;
+    std::vector<BeamNode> next;
     std::array<std::uint32_t, 256> kept{};
     for (const Candidate& candidate : candidates) {
       const bool over = std::ranges::empty(env.kinds(tree.state(candidate.node)));
       if (!over && kept[candidate.kind]++ >= level(candidate.kind).keep) tree.prune(candidate.node, Reason::not_best);
       else admit(env, tree, candidate.node, candidate.seed, next);
     }
-    std::sort(next.begin(), next.end(), [](const Place& a, const Place& b) { return a.node < b.node; });
+    std::sort(next.begin(), next.end(), [](const BeamNode& a, const BeamNode& b) { return a.node < b.node; });
     return next;
   }
 

@@ -105,7 +105,7 @@ class Mcts {
   TreeOf<Env> search(Env& env, TreeOf<Env> tree) {
     if (options_.expand == Options::Expand::one) tree.reserve(tree.size() + options_.simulations);
     const Place top{tree.root(), tree.seed, 0};
-    detail::Watch<Stop> watch(options_, stop_, tree);
+    detail::SearchEnd<Stop> watch(options_, stop_, tree);
     end_branch(tree, tree.root(), watch);
     std::vector<Place> fresh;
     for (std::uint32_t i = 0; i < options_.simulations && !watch.over(tree); ++i) {
@@ -208,7 +208,7 @@ class Mcts {
 
   /// Asks the policy about a node whose value was merged and its siblings. True if enough is known of their parent.
   template <class Tree>
-  bool prune_beside(Tree& tree, NodeId node, detail::Watch<Stop>& watch) const {
+  bool prune_beside(Tree& tree, NodeId node, detail::SearchEnd<Stop>& watch) const {
     static_assert(
         detail::ErasedPruning<Prune> || (!detail::PrunesBefore<Prune, Tree> && !detail::PrunesWhenDone<Prune, Tree>),
         "Mcts asks a pruning policy when values are merged, and has no `before` and no `keep`");
@@ -222,7 +222,7 @@ class Mcts {
   }
   /// Ends the branch of a node whose children the policy has cut.
   template <class Tree>
-  void end_branch(Tree& tree, NodeId node, detail::Watch<Stop>& watch) const {
+  void end_branch(Tree& tree, NodeId node, detail::SearchEnd<Stop>& watch) const {
     if (!detail::keeps_all(prune_) && !detail::cut_ended(tree, node)) watch.stop();
   }
 

@@ -239,7 +239,7 @@ class SlidingWindow {
   Engine* engine_;
   Env* env_;
   Tree* tree_;
-  Watch<typename Engine::StopRuleType> watch_;
+  SearchEnd<typename Engine::StopRuleType> watch_;
   std::deque<Flight> flights_{};
 };
 

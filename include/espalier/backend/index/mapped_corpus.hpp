@@ -23,7 +23,7 @@ namespace espalier::backend {
 class MappedCorpus {
  public:
   /// The position of a passage in the section "texts" of a corpus file: id, title and text, one after the other.
-  struct Place {
+  struct Bounds {
     std::uint64_t begin;
     std::uint32_t id_size;
     std::uint32_t title_size;
@@ -38,8 +38,8 @@ class MappedCorpus {
   explicit MappedCorpus(detail::CheckedFile file)
       : file_(std::move(file)), texts_(file_.section("texts")), places_(file_.section("places")) {
     hash_ = file_.section("hash").items<Hash>(0, 1).front();
-    const std::uint64_t places = places_.size() / sizeof(Place);  // one more than passages, for the end
-    if (places == 0 || places > ~std::uint32_t(0) || places_.size() % sizeof(Place) != 0)
+    const std::uint64_t places = places_.size() / sizeof(Bounds);  // one more than passages, for the end
+    if (places == 0 || places > ~std::uint32_t(0) || places_.size() % sizeof(Bounds) != 0)
       places_.fail("has a wrong size");
     size_ = static_cast<std::size_t>(places - 1);
   }
@@ -47,7 +47,7 @@ class MappedCorpus {
   [[nodiscard]] std::size_t size() const { return size_; }
   /// The passage at a position below size().
   [[nodiscard]] Passage operator[](std::size_t i) const {
-    const auto place = places_.items<Place>(i, 2);
+    const auto place = places_.items<Bounds>(i, 2);
     const std::string_view all = texts_.text(place[0].begin, place[1].begin - place[0].begin);
     if (std::uint64_t(place[0].id_size) + place[0].title_size > all.size())
       places_.fail("names a place outside a passage");
@@ -112,7 +112,7 @@ class MappedCorpus::Writer {
   detail::CheckedWriter file_;
   std::string source_;
   Hasher hash_, hasher_;  // of all blocks, and of the open one
-  std::vector<Place> places_;
+  std::vector<Bounds> places_;
   std::vector<std::pair<Hash, std::size_t>> ids_;  // hashes of ids, and lines
 };
 

@@ -205,12 +205,12 @@ struct NeverStop {
   }
 };
 
-/// Watches one tree grow. Says when its search is over and records why.
+/// Says when the search of a tree is over, and records why.
 template <class Stop>
-class Watch {
+class SearchEnd {
  public:
   template <class Tree>
-  Watch(const MctsOptions& options, const Stop& stop, Tree& tree)
+  SearchEnd(const MctsOptions& options, const Stop& stop, Tree& tree)
       : options_(&options),
         stop_(stop),
         idle_(!options.budget.limited() && !options.solve && never_stops),

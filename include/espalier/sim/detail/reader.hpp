@@ -85,7 +85,7 @@ class Reader {
     return substitute(chain_.steps[k].wording, k, [&](std::size_t n) {
       if (n < known && values_[n]) return values_[n]->text;
       const std::string earlier = described(n, known);
-      const Asked asked(earlier);
+      const StepQuestion asked(earlier);
       return asked.relation.empty() ? "the answer to \"" + std::string(asked.whole) + "\"" : "the " + asked.noun();
     });
   }

@@ -137,8 +137,8 @@ inline bool same_question(std::span<const Word> text, std::span<const Word> ques
 }
 
 /// A step question such as "Sam Elliott >> spouse" or "who played the major", split at its mark.
-struct Asked {
-  explicit Asked(std::string_view text) : whole(text) {
+struct StepQuestion {
+  explicit StepQuestion(std::string_view text) : whole(text) {
     if (const std::size_t mark = text.find(" >> "); mark != std::string_view::npos) {
       subject = text.substr(0, mark);
       relation = text.substr(mark + 4);
@@ -155,7 +155,7 @@ struct Asked {
 
 /// The step question as a sentence. Every wording has the same content words.
 inline std::string ask(std::string_view step, const Draws& draws) {
-  const Asked asked(step);
+  const StepQuestion asked(step);
   const std::size_t wording = draws.wording("ask", 5);
   if (asked.relation.empty()) {
     const std::string question(asked.whole);
@@ -170,14 +170,14 @@ inline std::string ask(std::string_view step, const Draws& draws) {
 
 /// The beginning of the sentence that states the answer to a step question. The value and a full stop end the line.
 inline std::string statement(std::string_view step) {
-  const Asked asked(step);
+  const StepQuestion asked(step);
   if (asked.relation.empty()) return "The answer to \"" + std::string(asked.whole) + "\" is ";
   return "The " + asked.noun() + " is ";
 }
 
 /// The sentence that says that a step must be looked up.
 inline std::string need(std::string_view step) {
-  const Asked asked(step);
+  const StepQuestion asked(step);
   return asked.relation.empty() ? "I need to know: " + std::string(asked.whole) + "?"
                                 : "I need to know the " + asked.noun() + ".";
 }
@@ -194,7 +194,7 @@ inline std::string query(std::string_view question, bool good, const Draws& draw
     all.resize(plain.empty() || plain.size() == all.size() ? (all.size() + 1) / 2 : all.size());
     if (!plain.empty() && plain.size() < all.size()) all = plain;
   } else if (const std::size_t form = draws.wording("query", 3); form == 1) {
-    return std::string(Asked(question).whole);
+    return std::string(StepQuestion(question).whole);
   } else if (form == 2) {
     std::stable_partition(all.begin(), all.end(), is_name);
   }

@@ -51,9 +51,9 @@ class ProRagJudge {
   /// This object must outlive the task.
   template <class = void>
   Task<void> operator()(rag::Tree* tree) {
-    const std::vector<Asked> asked = comparisons(*tree);
+    const std::vector<Comparison> asked = comparisons(*tree);
     std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;
-    for (const Asked& one : asked) {
+    for (const Comparison& one : asked) {
       const Context context(one.seed, 0, &tree->ledger);
       draws.push_back(sampler_.draw("judge", slots(*tree, one), 1, context));
     }
@@ -63,7 +63,7 @@ class ProRagJudge {
   }
 
  private:
-  struct Asked {
+  struct Comparison {
     NodeId parent = no_node;
     Seed seed{};
     std::vector<NodeId> candidates{};
@@ -75,7 +75,7 @@ class ProRagJudge {
                   [](const auto& named) { return named.first.starts_with(annotation) || named.first == "judged"; });
     std::erase_if(tree.remarks, [](const SearchFacts::Remark& remark) { return remark.name.starts_with(annotation); });
   }
-  static void record(rag::Tree& tree, const Asked& asked, const rag::Sampler::Sample& sample) {
+  static void record(rag::Tree& tree, const Comparison& asked, const rag::Sampler::Sample& sample) {
     if (!sample.reply) return;
     const rag::detail::Preference said = *rag::detail::read_preference(sample.reply->content);
     if (said.better > asked.candidates.size() || said.worse > asked.candidates.size()) return;
@@ -91,10 +91,10 @@ class ProRagJudge {
   }
 
   /// What to ask, from the root down through children with enough visits.
-  [[nodiscard]] std::vector<Asked> comparisons(const rag::Tree& tree) const {
-    std::vector<Asked> asked, open{{tree.root(), tree.seed, {}}};
+  [[nodiscard]] std::vector<Comparison> comparisons(const rag::Tree& tree) const {
+    std::vector<Comparison> asked, open{{tree.root(), tree.seed, {}}};
     while (!open.empty()) {
-      Asked one = std::move(open.back());
+      Comparison one = std::move(open.back());
       open.pop_back();
       std::uint64_t ordinal = 0;
       for (const NodeId child : tree.children(one.parent)) {
@@ -112,7 +112,7 @@ class ProRagJudge {
     }
     return asked;
   }
-  [[nodiscard]] Slots slots(const rag::Tree& tree, const Asked& one) const {
+  [[nodiscard]] Slots slots(const rag::Tree& tree, const Comparison& one) const {
     const Protocol& protocol = *sampler_.prompts().protocol();
     const rag::State& from = tree.state(one.parent);
     rag::Rendering candidates;
