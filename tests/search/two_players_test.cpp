@@ -8,7 +8,10 @@
 #include <search/tree_text.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -88,6 +91,27 @@ TEST_CASE("MCTS plays Nim as minimax does, whoever begins") {
       CHECK(blunders(game, textbook, {pile, turn}, 1) == "");
       CHECK(blunders(game, parent, {pile, turn}, 1) == "");
     }
+}
+
+TEST_CASE("a pruning policy sees a parent as the player to move there, as its children are seen") {
+  // A node's total is its own value, -1 to 1, and the totals of its children.
+  std::size_t asked = 0, wrong = 0;
+  const auto look = [&](const auto& tree, std::span<const NodeId> siblings) {
+    const NodeId parent = tree[siblings.front()].parent;
+    double below = 0;
+    for (const NodeId child : tree.children(parent)) below += tree[child].total;
+    wrong += std::abs(tree[parent].total - below) > 1;
+    ++asked;
+    return Verdict();
+  };
+  Nim game;
+  for (const int turn : {0, 1}) {
+    Mcts search({.simulations = 200, .width = 3}, nim_value, Uct(), look);
+    (void)search.search(game, {7, turn}, Seed(1));
+    (void)testing::complete(search(game, {7, turn}, Seed(1)));
+  }
+  CHECK(asked > 700);
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("a node's total is for the player who moved to it, by hand") {

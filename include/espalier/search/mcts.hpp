@@ -127,7 +127,7 @@ class Mcts {
         } else {
           enter_again(env, tree, end.node);
         }
-        prune_beside(tree, end.node, watch);
+        prune_beside(env, tree, end.node, watch);
         watch.merged(env, tree, end);
       }
     }
@@ -207,14 +207,15 @@ class Mcts {
   }
 
   /// Asks the policy about a node whose value was merged and its siblings. True if enough is known of their parent.
-  template <class Tree>
-  bool prune_beside(Tree& tree, NodeId node, detail::SearchEnd<Stop>& watch) const {
+  template <class Env, class Tree>
+  bool prune_beside(Env& env, Tree& tree, NodeId node, detail::SearchEnd<Stop>& watch) const {
     static_assert(
         detail::ErasedPruning<Prune> || (!detail::PrunesBefore<Prune, Tree> && !detail::PrunesWhenDone<Prune, Tree>),
         "Mcts asks a pruning policy when values are merged, and has no `before` and no `keep`");
     const NodeId parent = tree[node].parent;
     if (detail::keeps_all(prune_) || parent == no_node) return false;
-    const auto [cut, enough] = detail::prune(detail::at_values, prune_, tree, parent, "Mcts", true);
+    const auto [cut, enough] = detail::as_mover(
+        env, tree, parent, [&] { return detail::prune(detail::at_values, prune_, tree, parent, "Mcts", true); });
     if (enough && tree[parent].status == Status::open) tree[parent].status = Status::expanded;
     if (cut || enough) options_.prior.share(tree, parent);
     end_branch(tree, parent, watch);

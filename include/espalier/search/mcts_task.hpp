@@ -221,7 +221,7 @@ class SlidingWindow {
   }
   /// Asks the policy. Children of the same parent that are being fetched are its last ones where enough is known.
   void prune_beside(NodeId node) {
-    if (!engine_->prune_beside(*tree_, node, watch_)) return;
+    if (!engine_->prune_beside(*env_, *tree_, node, watch_)) return;
     const NodeId parent = (*tree_)[node].parent;
     if ((*tree_)[parent].status == Status::growing) grower_of(parent)->after = Status::expanded;
   }

@@ -78,17 +78,21 @@ typename Tree::Value seen(Env& env, const Tree& tree, NodeId node, const typenam
     if (node != tree.root() && env.player(tree.state(tree[node].parent)) != 0) return value * -1.0;
   return value;
 }
-/// The child that a policy selects. Meanwhile the parent's total is that for the player to move.
-template <class Select, class Env, class Tree>
-Sibling chosen_child(const Select& select, Env& env, Tree& tree, NodeId parent) {
+/// Asks a policy about a node's children. Meanwhile the node's total is that for the player to move, as theirs are.
+template <class Env, class Tree, class Ask>
+auto as_mover(Env& env, Tree& tree, NodeId parent, Ask ask) {
   if constexpr (TwoPlayers<Env>) {
-    const auto total = tree[parent].total;
-    const auto first = seen(env, tree, parent, total);
+    struct Restore {
+      Tree& tree;
+      NodeId node;
+      typename Tree::Value total;
+      ~Restore() { tree[node].total = total; }
+    };
+    const Restore restore{tree, parent, tree[parent].total};
+    const auto first = seen(env, tree, parent, restore.total);
     tree[parent].total = env.player(tree.state(parent)) == 0 ? first : first * -1.0;
-    const Sibling best = best_child(select, tree, parent);
-    tree[parent].total = total;
-    return best;
-  } else return best_child(select, tree, parent);
+    return ask();
+  } else return ask();
 }
 
 /// Counts a choice among two or more children that all have values, and whether it followed the highest mean.
@@ -146,7 +150,7 @@ Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& 
       if (value_first(options, tree, place)) return place;
       if (node.status == Status::open && grows_first(options, node)) return place;
     }
-    const Sibling child = chosen_child(select, env, tree, place.node);
+    const Sibling child = as_mover(env, tree, place.node, [&] { return best_child(select, tree, place.node); });
     if (child.node == no_node) return place;
     if constexpr (noted) note_choice(tree, place.node, child.node);
     place = below(place, child);
@@ -199,10 +203,7 @@ void mark_solved(Tree& tree, NodeId id) {
 
 /// Never stops a search early.
 struct NeverStop {
-  template <class Tree>
-  bool operator()(const Tree&, NodeId) const {
-    return false;
-  }
+  bool operator()(const auto&, NodeId) const { return false; }
 };
 
 /// Says when the search of a tree is over, and records why.
