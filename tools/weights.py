@@ -21,11 +21,16 @@ ROOT = Path(__file__).resolve().parent.parent
 CEILINGS: dict[str, int] = json.loads((ROOT / "tools/weights.json").read_text(encoding="utf-8"))
 
 
-def lengths(*patterns: str) -> list[int]:
-    """The lines of each tracked file that a pattern of git names."""
+def texts(*patterns: str) -> list[bytes]:
+    """Each tracked file that a pattern of git names."""
     listed = subprocess.run(["git", "ls-files", "-z", *patterns], cwd=ROOT, capture_output=True, check=True).stdout
     files = [ROOT / name.decode() for name in listed.split(b"\0") if name]
-    return [file.read_bytes().count(b"\n") for file in files if file.exists()]
+    return [file.read_bytes() for file in files if file.exists()]
+
+
+def lengths(*patterns: str) -> list[int]:
+    """The lines of each of them."""
+    return [text.count(b"\n") for text in texts(*patterns)]
 
 
 def commands() -> dict[str, ArgumentParser]:
@@ -35,6 +40,7 @@ def commands() -> dict[str, ArgumentParser]:
 
 def weights() -> dict[str, int]:
     headers = lengths("include/*.hpp")
+    pages = texts(":(glob)docs/*.md")  # all but docs/reference and docs/lab
     flags = [action for action in commands()["expand"]._actions if action.option_strings]
     return {
         "headers": len(headers),
@@ -44,6 +50,8 @@ def weights() -> dict[str, int]:
         "lines of bindings": sum(lengths("bindings/*")),
         "lines of tests": sum(lengths("tests/*.py", "tests/*.cpp", "tests/*.hpp")),
         "lines of benchmarks": sum(lengths("benchmarks/*.py", "benchmarks/*.cpp", "benchmarks/*.hpp")),
+        "pages of docs": len(pages),
+        "words of docs": sum(len(page.split()) for page in pages),
         "commands": len(commands()),
         "flags of expand": len(flags),
         "keywords of DecExRag": len(inspect.signature(espalier.DecExRag).parameters),
