@@ -138,6 +138,13 @@ def unknown(name: str, known: Iterable[str], kind: str = "option", where: str = 
     return said(f"{kind} '{name}'", instead) if instead else f"unknown {kind} '{name}'{did_you_mean(name, known)}"
 
 
+def method_meant(text: str) -> str:
+    """The method of a text such as "DecEx-RAG", "" = none."""
+    plain = re.sub(r"[\s_-]", "", text.lower())
+    names = {name.replace("-", ""): name for name in _core.method_names()}
+    return names.get(plain) or next((name for start, name in names.items() if plain == f"{start}rag"), "")
+
+
 @contextmanager
 def naming() -> Iterator[None]:
     """An option or a value that the compiled part does not know in the block, and that is gone, is said to be."""
@@ -147,11 +154,8 @@ def naming() -> Iterator[None]:
         found = re.match(r"unknown (option|setting) '([\w.-]+)'(?: of ([\w-]+))?", str(error))
         if found and (instead := instead_of(found[2], found[3] or "")):
             raise ValueError(said(f"{found[1]} '{found[2]}'", instead)) from None
-        if found := re.match(r"unknown method '([\w-]+)'", str(error)):
-            plain = found[1].lower().replace("-", "")
-            for name in _core.method_names():
-                if plain.startswith(name):
-                    raise ValueError(f"unknown method '{found[1]}', did you mean '{name}'?") from None
+        if (found := re.match(r"unknown method '(.*?)'", str(error))) and (name := method_meant(found[1])):
+            raise ValueError(f"unknown method '{found[1]}', did you mean '{name}'?") from None
         if found := re.match(r"option '([\w.-]+)' is (\S+), ", str(error)):
             chosen = f"{found[1]}={found[2]}"
             for value, instead in VALUES.items():

@@ -34,6 +34,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: run("q.jsonl"), "questions must be a list of Question: write espalier.read_questions('q.jsonl')"),
     (lambda: run(search="cot"), "search must be a Search, not 'cot': write espalier.Method('cot')"),
     (lambda: run(search=esp.ProRag), "search is the class ProRag: add the parentheses, ProRag()"),
+    (lambda: run(search=None), "search must be a Search, not None"),
     (lambda: run(COT), "the search comes first, then the questions: run(search, questions, model=...)"),
     (lambda: run(model="gpt-4o"), "model must be a function or a part, not 'gpt-4o': write espalier.OpenAi(url, name)"),
     (lambda: run(model=esp.OpenAi), "model is the class OpenAi: make one, OpenAi(...)"),

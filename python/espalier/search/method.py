@@ -13,7 +13,7 @@ from .. import _core
 from .._core import Question, Search, Tree
 from ..bridge.mismatch import fault_of, unfit
 from ..errors import whole
-from ..gone import naming, unknown
+from ..gone import method_meant, naming, unknown
 from ..protocols import EncoderLike, LanguageModelLike, PruningLike, RetrieverLike, RewardLike
 from ..runs.job import text_of
 from .trees import Trees
@@ -48,7 +48,7 @@ def run(
     """
     file = "" if journal is None else os.fspath(journal)
     asked = list(questions) if isinstance(questions, Iterable) and not isinstance(questions, str) else questions
-    if fault := fault_of_run(search, asked, model):
+    if fault := fault_of_run(search, asked, model=model, retriever=retriever, reward=reward):
         raise TypeError(fault)
     session = _core.open_session(
         search, asked, model, retriever, reward, seed, in_flight, file, fingerprint, retriever_fingerprint
@@ -60,14 +60,17 @@ def run(
         del session  # closes the journal; a traceback would keep it
 
 
-def fault_of_run(search: object, questions: object, model: object) -> str:
+def fault_of_run(search: object, questions: object, **parts: object) -> str:
     """Why `run` does not take these, and what to write instead. "" = it does."""
     if isinstance(search, str):
-        return f"{unfit(search, 'Search', 'search')}: write espalier.Method({search!r})"
+        name = repr(method_meant(search)) if method_meant(search) else "NAME), `espalier methods` lists the names"
+        return f"{unfit(search, 'Search', 'search')}: write espalier.Method({name}" + ")" * (name[0] == "'")
     if isinstance(search, type) and issubclass(search, Search):
         return f"search is the class {search.__name__}: add the parentheses, {search.__name__}()"
     if isinstance(questions, Search):
         return "the search comes first, then the questions: run(search, questions, model=...)"
+    if not isinstance(search, Search):
+        return unfit(search, "Search", "search")
     if isinstance(questions, Question):
         return "questions must be a list of Question, not one: write [question]"
     if isinstance(questions, (str, os.PathLike)):
@@ -76,13 +79,26 @@ def fault_of_run(search: object, questions: object, model: object) -> str:
         how: dict[type, str] = {str: "text", dict: "row['question'], gold=row['golden_answers']"}
         write = how.get(type(next(iter(questions), None))) if isinstance(questions, list) else None
         return f"{fault}: write espalier.Question({write}) for each" if write else fault
-    if isinstance(model, str):
-        parts = {"simulated": "Simulated(questions)", "gguf:": "LlamaCpp(file)", "hf:": "Transformers(folder)"}
-        part = next((part for start, part in parts.items() if model.startswith(start)), "OpenAi(url, name)")
-        return f"model must be a function or a part, not {model!r}: write espalier.{part}"
-    if isinstance(model, type) and hasattr(_core, model.__name__):
-        return f"model is the class {model.__name__}: make one, {model.__name__}(...)"
-    return "" if model is not None else "model must be a function or a part, such as espalier.Simulated(questions)"
+    for role, part in parts.items():
+        if isinstance(part, str) and role in NAMED:
+            write = next(write for start, write in NAMED[role].items() if part.startswith(start))
+            return f"{role} must be a function or a part, not {part!r}: write espalier.{write}"
+        if isinstance(part, type) and part.__module__.startswith("espalier."):
+            return f"{role} is the class {part.__name__}: make one, {part.__name__}(...)"
+    missing = "model must be a function or a part, such as espalier.Simulated(questions)"
+    return missing if parts.get("model") is None else ""
+
+
+NAMED = {
+    "model": {
+        "simulated": "Simulated(questions)",
+        "gguf:": "LlamaCpp(file)",
+        "hf:": "Transformers(folder)",
+        "": "OpenAi(url, name)",
+    },
+    "retriever": {"http": "HttpRetriever(url)", "": "Bm25(passages)"},
+}
+"""How a text begins that the command line takes for a part, and what makes that part."""
 
 
 class Method(_core.Method):
