@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import cache
+from inspect import iscoroutinefunction
 from types import CoroutineType
 from typing import Any
 
@@ -41,23 +42,25 @@ def call(function: Callable[[list[Any]], Any], requests: list[Any], role: str) -
             reply = wait(reply, role, DEADLINE * len(requests))
         if role in ASKED and isinstance(reply, (str, int, float)):
             came = f"the {role} must return a list of {len(requests)}, but it returned {type(reply).__name__}"
-            raise BackendError(f"{came}: {asked_at_once(role)}", permanent=True)
+            raise BackendError(f"{came}: {asked_at_once(role, function)}", permanent=True)
         return reply
     except (AttributeError, TypeError) as error:
         depth = len(traceback.extract_tb(error.__traceback__))  # 1: the call itself failed, 2: the function's own line
         of_list = getattr(error, "obj", None) is requests or (depth == 2 and re.search(r"\blist\b", str(error)))
         if role in ASKED and (of_list or depth == 1):
-            raise TypeError(f"{error}: {asked_at_once(role)}") from error
+            raise TypeError(f"{error}: {asked_at_once(role, function)}") from error
         raise
     finally:
         del _under_way[key]
 
 
-def asked_at_once(role: str) -> str:
+def asked_at_once(role: str, function: Callable[..., Any]) -> str:
     """What to say of a function that takes one request."""
     one = ASKED[role]
     many = one.replace("query", "querie") + "s"
-    return f"the {role} is called with a list of {many}, write {role}=lambda {many}: [f({one}) for {one} in {many}]"
+    each = f"lambda {many}: [f({one}) for {one} in {many}]"
+    write = "espalier.aio.PerRequest(f)" if iscoroutinefunction(function) else each
+    return f"the {role} is called with a list of {many}, write {role}={write}"
 
 
 @cache
