@@ -1,5 +1,6 @@
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/backend/http/options.hpp>
+#include <espalier/fmt/one_line.hpp>
 #include <espalier/run/answering.hpp>
 
 #include "errors.hpp"
@@ -20,7 +21,7 @@ py::object error_of(const std::exception_ptr& error) {
   try {
     return python_error(error);
   } catch (const std::exception& other) {
-    return error_class("Error")(other.what());
+    return error_class("Error")(one_line(other.what()));
   }
 }
 

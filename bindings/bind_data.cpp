@@ -62,7 +62,7 @@ void bind_data(py::module_& m) {
       .def("__hash__", [](const Passage& p) { return py::hash(py::str(p.id())); })
       .def("__reduce__", [](const Passage& p) { return again<Passage>(p.id(), p.title(), p.text(), p.score()); })
       .def("__repr__", [](const Passage& p) {
-        return py::str("Passage(id={!r}, title={!r}, score={!r})").format(p.id(), p.title(), p.score());
+        return py::str("Passage(id={}, title={}, score={!r})").format(brief(p.id()), brief(p.title()), p.score());
       });
 
   py::class_<Query>(m, "Query", "One request to a retriever: a text and the number of passages wanted.")
@@ -70,7 +70,7 @@ void bind_data(py::module_& m) {
       .def_readonly("text", &Query::text)
       .def_readonly("k", &Query::k)
       .def("__reduce__", [](const Query& q) { return again<Query>(q.text, q.k); })
-      .def("__repr__", [](const Query& q) { return py::str("Query({!r}, k={})").format(q.text, q.k); });
+      .def("__repr__", [](const Query& q) { return py::str("Query({}, k={})").format(brief(q.text), q.k); });
 
   py::class_<EncodeRequest>(m, "EncodeRequest", "One request to an encoder; `role` is 'query' or 'passage'.")
       .def(py::init([](std::string text, const std::string& role) {
@@ -80,7 +80,7 @@ void bind_data(py::module_& m) {
       .def_readonly("text", &EncodeRequest::text)
       .def_property_readonly("role", [](const EncodeRequest& r) { return name_of(r.role, roles); })
       .def("__repr__", [](const EncodeRequest& r) {
-        return py::str("EncodeRequest({!r}, role={!r})").format(r.text, name_of(r.role, roles));
+        return py::str("EncodeRequest({}, role={!r})").format(brief(r.text), name_of(r.role, roles));
       });
 
   using backend::RerankRequest;
@@ -140,8 +140,9 @@ void bind_data(py::module_& m) {
                            hops,
                            std::move(type)};
           }))
-      .def("__repr__",
-           [](const Example& e) { return py::str("Question({!r}, id={!r})").format(e.question.text, e.question.id); });
+      .def("__repr__", [](const Example& e) {
+        return py::str("Question({}, id={})").format(brief(e.question.text), brief(e.question.id));
+      });
 }
 
 }  // namespace espalier::python

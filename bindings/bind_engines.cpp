@@ -205,10 +205,9 @@ void bind_engines(py::module_& m) {
            py::arg("prune") = py::none(), py::arg_v("environment", m.attr("Environment")(), "Environment()"),
            "`width`: samples per node. `window`: simulations under way in one tree, which changes the tree. "
            "`collision`: wait, evaluate. `values`, which nodes get their own: first, each, leaf (as OpenSpiel), alike, "
-           "all. "
-           "`solve`: do not select solved nodes again. `widen_k`, `widen_alpha`: progressive widening. `prior`: given, "
-           "uniform, counts, mean_logprob, sum_logprob, scored. "
-           "`graft`: rollouts' steps become nodes. `prune`: which nodes are cut.");
+           "all. `solve`: do not select solved nodes again. `widen_k`, `widen_alpha`: progressive widening. `prior`: "
+           "given, uniform, counts, mean_logprob, sum_logprob, scored. `graft`: rollouts' steps become nodes. `prune`: "
+           "which nodes are cut.");
 }
 
 }  // namespace espalier::python

@@ -1,9 +1,11 @@
 #include <espalier/backend/journal/store.hpp>
+#include <espalier/fmt/one_line.hpp>
 #include <espalier/run/work_folder.hpp>
 
 #include "errors.hpp"
 
 #include <chrono>
+#include <string_view>
 
 namespace espalier::python {
 
@@ -15,7 +17,7 @@ py::object python_error(const std::exception_ptr& error) {
   } catch (const PythonBackendError& python) {
     return py::reinterpret_borrow<py::object>(python.error());
   } catch (const BackendError& ours) {
-    return error_class("BackendError")(ours.what(),
+    return error_class("BackendError")(one_line(ours.what()),
                                        py::arg("permanent") = ours.kind() == BackendError::Kind::permanent);
   }
 }
@@ -32,13 +34,13 @@ void check_signals() {
 
 void warn(const std::string& what) {
   const py::gil_scoped_acquire lock;
-  py::module_::import("logging").attr("getLogger")("espalier").attr("warning")("%s", what);
+  py::module_::import("logging").attr("getLogger")("espalier").attr("warning")("%s", one_line(what));
 }
 
 void bind_errors() {
   py::register_exception_translator([](std::exception_ptr thrown) {
     const auto raise_as = [](const char* name, const std::exception& error) {
-      PyErr_SetString(error_class(name).ptr(), error.what());
+      PyErr_SetString(error_class(name).ptr(), one_line(error.what()).c_str());
     };
     try {
       std::rethrow_exception(thrown);
@@ -46,7 +48,7 @@ void bind_errors() {
       const py::object error = python_error(thrown);
       PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
     } catch (const PolicyError& error) {
-      const py::object made = error_class("PolicyError")(error.what());
+      const py::object made = error_class("PolicyError")(one_line(error.what()));
       try {
         std::rethrow_if_nested(error);
       } catch (const PythonPolicyError& python) {
@@ -62,6 +64,9 @@ void bind_errors() {
       raise_as("StoreError", error);
     } catch (const Error& error) {
       raise_as("Error", error);
+    } catch (const py::cast_error& error) {  // an empty object of a class that shared pointers hold
+      if (!std::string_view(error.what()).starts_with("Unable to cast from non-held")) throw;
+      PyErr_SetString(PyExc_TypeError, empty_object);
     } catch (const std::filesystem::filesystem_error& error) {
       raise_as("InputError", run::detail::input_error(error));
     }

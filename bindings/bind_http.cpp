@@ -141,11 +141,9 @@ void bind_http(py::module_& m) {
       py::arg("in_process") = false,
       "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
       "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, ollama, openai, other, or auto: the first is "
-      "asked. "
-      "`deadline` is in seconds, over all attempts of a request; after a twentieth of it without a "
-      "reply the logger 'espalier' warns. `in_process`: the server is llama.cpp in this process, and a prompt that is "
-      "longer than its "
-      "context gets a completion that says so. `thinking`: on, off, or the most tokens of a thought.");
+      "asked. `deadline` is in seconds, over all attempts of a request; after a twentieth of it without a reply the "
+      "logger 'espalier' warns. `in_process`: the server is llama.cpp in this process, and a prompt that is longer "
+      "than its context gets a completion that says so. `thinking`: on, off, or the most tokens of a thought.");
 
   bind_client(part_class<HttpRetriever>(m, "HttpRetriever", "A retriever behind a server."), &make_retriever,
               py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("api") = "search-r1",

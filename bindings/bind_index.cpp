@@ -120,9 +120,8 @@ void bind_index(py::module_& m) {
       py::arg("encoder") = py::none(), py::arg("encoder_name") = "", py::arg("metric") = "inner_product",
       py::arg("journal") = "", py::arg("progress") = py::none(),
       "With an encoder, a function or HttpEncoder, the index has vectors for Index.dense; a function needs an "
-      "encoder_name. What is "
-      "in the journal, a file, under the encoder's fingerprint (a function's: its encoder_name) is not encoded again. "
-      "progress(stage, done, all) is told how far each stage is.");
+      "encoder_name. What is in the journal, a file, under the encoder's fingerprint (a function's: its encoder_name) "
+      "is not encoded again. progress(stage, done, all) is told how far each stage is.");
 }
 
 }  // namespace espalier::python

@@ -36,9 +36,21 @@ namespace {
 using SettingRow = std::tuple<std::string_view, std::string_view, const char*, std::string, std::string_view,
                               std::string_view, std::string_view, std::string_view, std::string_view>;
 
-/// Python's name for the type of a setting.
-const char* type_of(const run::detail::SettingField& field) {
-  static constexpr const char* by_type[] = {"str", "bool", "float", "int", "int", "int", "list", "models", "options"};
+/// The type of a setting: Python's name, and what a value must be.
+struct SettingType {
+  const char *name, *wanted;
+};
+const SettingType& type_of(const run::detail::SettingField& field) {
+  static constexpr SettingType whole{"int", "a whole number from 0"};
+  static constexpr SettingType by_type[] = {{"str", "a str"},
+                                            {"bool", "True or False"},
+                                            {"float", "a number"},
+                                            whole,
+                                            whole,
+                                            whole,
+                                            {"list", "a list of str"},
+                                            {"models", "a dict {purpose: (model, name)} of str"},
+                                            {"options", "a dict {option: value}"}};
   return by_type[field.index()];
 }
 
@@ -47,20 +59,6 @@ const char* type_of(const run::detail::SettingField& field) {
 #ifdef ESPALIER_HAS_SIMDJSON
 
 namespace {
-
-/// What a setting of this type must be.
-const char* wanted(const run::detail::SettingField& field) {
-  static constexpr const char* by_type[] = {"a str",
-                                            "True or False",
-                                            "a number",
-                                            "a whole number from 0",
-                                            "a whole number from 0",
-                                            "a whole number from 0",
-                                            "a list of str",
-                                            "a dict {purpose: (model, name)} of str",
-                                            "a dict {option: value}"};
-  return by_type[field.index()];
-}
 
 /// Puts a Python object into a field of the settings.
 template <class T>
@@ -98,7 +96,7 @@ run::Settings make_settings(const std::string& task, const py::dict& values) {
       std::visit([&](auto* field) { take(*field, value); }, setting.field);
     } catch (const py::cast_error&) {
       throw std::invalid_argument(fmt::format("setting '{}' cannot be {}, it must be {}", name,
-                                              py::repr(value).cast<std::string>(), wanted(setting.field)));
+                                              py::repr(value).cast<std::string>(), type_of(setting.field).wanted));
     }
   }
   return settings;
@@ -160,13 +158,12 @@ void bind_job(py::module_& m) {
         std::vector<SettingRow> rows;
         for (const run::detail::SettingGroup& group : run::detail::settings_table(defaults))
           for (const run::detail::Setting& one : group.settings)
-            rows.emplace_back(group.name, one.name, type_of(one.field), run::detail::setting_json(one), one.option,
+            rows.emplace_back(group.name, one.name, type_of(one.field).name, run::detail::setting_json(one), one.option,
                               one.value, one.record, one.help, one.choices);
         return rows;
       },
       "(group, keyword, type, default as JSON, option, what stands for its value, name in run.json, explanation, "
-      "allowed "
-      "values) of each setting of a run.");
+      "allowed values) of each setting of a run.");
   m.def("method_names", &method::method_names, "All methods, in alphabetical order.");
   m.def(
       "grammar",
@@ -227,8 +224,7 @@ void bind_job(py::module_& m) {
       },
       py::arg("settings"),
       "(purpose, whether its reply was read, an unread reply's beginning, the max_tokens that cut it or 0, whether it "
-      "cut "
-      "a thought, error) of each prompt.");
+      "cut a thought, error) of each prompt.");
 #endif
 }
 

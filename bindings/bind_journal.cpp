@@ -2,8 +2,14 @@
 #include <espalier/backend/sqlite_store.hpp>
 
 #include "errors.hpp"
+#ifdef ESPALIER_HAS_SIMDJSON
+#include <espalier/run/batch.hpp>
+
+#include <pybind11/stl.h>
+#endif
 
 #include <string>
+#include <vector>
 
 namespace espalier::python {
 
@@ -17,6 +23,18 @@ void bind_journal(py::module_& m) {
       },
       py::arg("source"), py::arg("target"), py::arg("run"),
       "Adds the records of a journal to another one, where they are not there yet, as paid by a run.");
+#ifdef ESPALIER_HAS_SIMDJSON
+  m.def(
+      "ingest_batch",
+      [](const std::vector<std::string>& requests, const std::string& responses, const std::string& journal) {
+        backend::SqliteStore store(journal);
+        const run::detail::BatchCounts counts = run::detail::ingest_batch(requests, responses, store);
+        return py::make_tuple(counts.stored, counts.failed, counts.unknown, counts.doubt);
+      },
+      py::arg("requests"), py::arg("responses"), py::arg("journal"),
+      "(keys stored, (key, why) of those that failed, number of lines that answer no request, which token counts could "
+      "not be).");
+#endif
 }
 
 }  // namespace espalier::python

@@ -65,7 +65,7 @@ void bind_problem(py::module_& m) {
            py::arg("action"), py::arg("prior") = 1.0F)
       .def_readonly("action", &Offer::action)
       .def_readonly("prior", &Offer::prior)
-      .def("__repr__", [](const Offer& o) { return py::str("Proposal({!r}, {})").format(o.action, o.prior); });
+      .def("__repr__", [](const Offer& o) { return py::str("Proposal({}, {})").format(brief(o.action), o.prior); });
 
   py::class_<Siblings>(m, "Siblings",
                        "What a selection may read of a node's children besides N, Q and P, one array entry per child.")

@@ -50,8 +50,7 @@ void bind_prompt(py::module_& m) {
            py::arg("stop") = std::vector<std::string>(), py::arg("seed") = 0, py::arg("sample") = 0,
            py::arg("prefill") = "", py::arg("ids") = std::vector<std::int32_t>(), py::arg("grammar") = "",
            "A bare prompt: one user message. `prefill`: how the answer begins; the model goes on from there. `ids`: a "
-           "raw "
-           "prompt as token ids, sent in place of the text. `grammar`: GBNF that the text must follow.")
+           "raw prompt as token ids, sent in place of the text. `grammar`: GBNF that the text must follow.")
       .def_property_readonly("text", &Prompt::text, "The last message's content.")
       .def_property_readonly("purpose", &Prompt::purpose, "What it is for: 'rollout', 'termination' ...")
       .def_property_readonly(
@@ -91,8 +90,8 @@ void bind_prompt(py::module_& m) {
       .def_property_readonly(
           "key", [](const Prompt& p) { return p.key().hex(); }, "Identity of the request, 32 hexadecimal digits.")
       .def("__repr__", [](const Prompt& p) {
-        return py::str("Prompt(purpose={!r}, seed={}, sample={}, text={!r})")
-            .format(p.purpose(), p.seed(), p.sample(), p.text());
+        return py::str("Prompt(purpose={!r}, seed={}, sample={}, text={})")
+            .format(p.purpose(), p.seed(), p.sample(), brief(p.text()));
       });
 
   py::class_<Completion>(m, "Completion", "One sampled text.")
@@ -131,7 +130,7 @@ void bind_prompt(py::module_& m) {
             return tokens;
           },
           "[(token, its log-probability)], empty if they were not asked for or not given.")
-      .def("__repr__", [](const Completion& c) { return py::str("Completion({!r})").format(c.text); });
+      .def("__repr__", [](const Completion& c) { return py::str("Completion({})").format(brief(c.text)); });
 }
 
 }  // namespace espalier::python

@@ -128,8 +128,8 @@ void bind_node(py::module_& m) {
           },
           "Why it was pruned, or None.")
       .def("__repr__", [](const NodeView& n) {
-        return py::str("Node(id={}, text={!r}, value={}, visits={})")
-            .format(n.id, n.tree().action(n.id).text, n.node().mean(), n.node().visits);
+        return py::str("Node(id={}, text={}, value={}, visits={})")
+            .format(n.id, brief(n.tree().action(n.id).text), n.node().mean(), n.node().visits);
       });
 }
 
@@ -140,8 +140,8 @@ void bind_problem_tree(py::module_& m) {
           "action", [](const ProblemNode& n) { return n.tree().action(n.id).object; }, "None at the root.")
       .def_property_readonly("kind", [](const ProblemNode& n) { return n.node().kind; })
       .def("__repr__", [](const ProblemNode& n) {
-        return py::str("ProblemNode(id={}, action={!r}, value={}, visits={})")
-            .format(n.id, n.tree().action(n.id).object, n.node().mean(), n.node().visits);
+        return py::str("ProblemNode(id={}, action={}, value={}, visits={})")
+            .format(n.id, brief(n.tree().action(n.id).object), n.node().mean(), n.node().visits);
       });
   py::class_<ProblemTree, std::shared_ptr<ProblemTree>> tree(m, "ProblemTree",
                                                              "A grown tree over a problem of one's own.");
@@ -190,13 +190,7 @@ void bind_tree(py::module_& m) {
               entry["prompt_tokens"] = costs.prompt_tokens;
               entry["completion_tokens"] = costs.completion_tokens;
               entry["retrievals"] = costs.retrievals;
-              entry["unread"] = costs.unread;
-              entry["cut"] = costs.cut;
-              entry["cut_read"] = costs.cut_read;
-              entry["refused"] = costs.refused;
-              entry["repairs"] = costs.repairs;
-              entry["repaired"] = costs.repaired;
-              entry["constrained"] = costs.constrained;
+              for (const auto& [name, field] : espalier::detail::rare_counts) entry[name] = costs.*field;
               purposes[py::str(purpose)] = entry;
             }
             return purposes;
@@ -204,7 +198,7 @@ void bind_tree(py::module_& m) {
           "Logical costs by purpose; `unread`: completions that could not be read, `cut`: those of them that "
           "max_tokens ended, `cut_read`: the others that it ended, `refused`: answers from memory that say they do not "
           "know, `repairs` and `repaired`: replies that were asked again, and those of them that could be read then, "
-          "`constrained`: completions under a grammar.")
+          "`constrained`: completions under a grammar, `thinking_tokens`: of completion_tokens, those of thoughts.")
       .def_property_readonly(
           "first_unread",
           [](const GrownTree& t) {
@@ -219,7 +213,8 @@ void bind_tree(py::module_& m) {
       .def("to_dict", [](const GrownTree& t) { return loads(to_json(t)); })
       .def(py::pickle(&state_of, &tree_of))
       .def("__repr__", [](const GrownTree& t) {
-        return py::str("Tree({!r}, {} nodes)").format(t.tree.state(rag::Tree::root()).question().text, t.tree.size());
+        return py::str("Tree({}, {} nodes)")
+            .format(brief(t.tree.state(rag::Tree::root()).question().text), t.tree.size());
       });
 
   m.def(

@@ -2,10 +2,22 @@
 
 #include <pybind11/pybind11.h>
 
+#include <string_view>
+
 /// The Python extension: one bind_<family>.cpp for each family of types, all registered by module.cpp.
 namespace espalier::python {
 
 namespace py = pybind11;
+
+/// An object as a repr shows it inside another one: at most 200 characters of it, and how many are left out.
+inline py::str brief(py::handle object) {
+  constexpr py::ssize_t most = 200;
+  const py::str whole = py::repr(object);
+  const auto size = static_cast<py::ssize_t>(py::len(whole));
+  if (size <= most) return whole;
+  return py::str("{}... ({:,} characters left out)").format(whole[py::slice(0, most, 1)], size - most);
+}
+inline py::str brief(std::string_view text) { return brief(py::handle(py::str(text))); }
 
 void bind_errors();
 void bind_data(py::module_& m);
@@ -24,12 +36,11 @@ void bind_engines(py::module_& m);
 void bind_job(py::module_& m);
 void bind_journal(py::module_& m);
 void bind_answering(py::module_& m);
-void bind_batch(py::module_& m);
-void bind_work_folder(py::module_& m);
 void bind_shards(py::module_& m);
 void bind_method(py::module_& m);
 void bind_problem(py::module_& m);
-/// Makes every registered function report arguments that do not fit in one line. It must be called last.
+/// Makes every registered function report arguments that do not fit in one line, and every class refuse objects without
+/// content. It must be called last.
 void shorten_mismatches(const py::module_& m);
 
 }  // namespace espalier::python

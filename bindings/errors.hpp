@@ -11,6 +11,9 @@
 
 namespace espalier::python {
 
+/// What is said of an object whose __init__ was not called, or failed. TypeError.
+inline constexpr const char* empty_object = "this object holds nothing: its __init__ was not called, or it failed";
+
 /// The class with this name in espalier.errors.
 py::object error_class(const char* name);
 

@@ -1,5 +1,6 @@
-#include "bindings.hpp"
+#include "errors.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -69,6 +70,16 @@ void shorten(py::handle function) {
                                                            : reinterpret_cast<void (*)()>(&call_plain));
 }
 
+/// An object whose __init__ was not called, or failed, holds no value. At its first use pybind11 would make room for
+/// one with this, and take the bytes that lie there for a value.
+void* refuse_empty(std::size_t) { throw py::type_error(empty_object); }
+
+/// How objects are pickled. For protocols 0 and 1 Python would make an object of pybind11's own base, which ends the
+/// process.
+py::object reduced(const py::object& self, int protocol) {
+  return py::module_::import("builtins").attr("object").attr("__reduce_ex__")(self, std::max(protocol, 2));
+}
+
 }  // namespace
 
 void shorten_mismatches(const py::module_& m) {
@@ -76,6 +87,10 @@ void shorten_mismatches(const py::module_& m) {
   for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
     shorten(member);
     if (!PyType_Check(member.ptr())) continue;
+    if (auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(member.ptr()))) {
+      type->operator_new = &refuse_empty;
+      member.attr("__reduce_ex__") = py::cpp_function(&reduced, py::name("__reduce_ex__"), py::is_method(member));
+    }
     for (const auto& [inner_name, inner] : py::dict(member.attr("__dict__"))) shorten(inner);
   }
 }

@@ -85,8 +85,6 @@ void bind_all(py::module_& m) {
   bind_pruning(m);
   bind_engines(m);
   bind_job(m);
-  bind_batch(m);
-  bind_work_folder(m);
   bind_shards(m);
 #ifdef ESPALIER_HAS_SQLITE
   bind_journal(m);

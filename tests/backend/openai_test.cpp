@@ -852,8 +852,8 @@ TEST_CASE("an extra body with a credential is refused by the field's name, at an
     return std::string();
   };
   for (const std::string name :
-       {"api_key", "apikey", "X-API-Key", "azureApiKey", "AUTHORIZATION", "Proxy-Authorization", "access_token",
-        "auth-token", "password", "client_secret", "aws_secret_access_key", "Cookie"}) {
+       {"api_key", "X-API-Key", "azureApiKey", "AUTHORIZATION", "Proxy-Authorization", "access_token", "auth-token",
+        "password", "aws_secret_access_key", "Cookie", "token", "key", "HfToken2", "x.y.secret", "api keys"}) {
     CAPTURE(name);
     const std::string quoted = "\"" + name + "\":";
     for (const std::string& body :
@@ -865,8 +865,10 @@ TEST_CASE("an extra body with a credential is refused by the field's name, at an
   }
   CHECK(
       refused(
-          R"({"max_tokens":5,"min_tokens":1,"stop_token_ids":[1],"token":"a","stop":["password"],"key":"a","api_key":null})") ==
+          R"({"max_tokens":5,"min_tokens":1,"stop_token_ids":[1],"token":1,"stop":["password"],"key":{},"api_key":null})") ==
       "");
+  for (const std::string name : {"bos_token", "padToken", "stop_tokens", "max_tokens", "prompt_cache_key", "keys_of"})
+    CHECK(refused("{\"a\":[{\"" + name + "\":\"x\"}]}") == "");
   CHECK(refused(R"({"guided_json":{"required":["password"],"properties":{"password":{"type":"string"}}}})") == "");
   CHECK(refused("") == "");
 }

@@ -175,6 +175,11 @@ TEST_CASE("the file is in the promised form: write-ahead log, rowid table, key a
   CHECK(query(file, "SELECT kind FROM record") == "2");
   CHECK(query(file, "SELECT rowid FROM record") == "1");
   CHECK(query(file, "PRAGMA user_version") == "2");
+  for (const char* part : {"", "-wal", "-shm"}) {  // they hold prompts
+    struct stat found{};
+    REQUIRE(::stat((file + part).c_str(), &found) == 0);
+    CHECK((found.st_mode & 0777) == 0600);
+  }
 }
 
 TEST_CASE("a damaged record is an error that names its key and the file, and its neighbours still read") {

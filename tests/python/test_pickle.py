@@ -16,7 +16,7 @@ from espalier._core import method_names
 AGAIN = [
     pytest.param(copy.copy, id="copy"),
     pytest.param(copy.deepcopy, id="deepcopy"),
-    pytest.param(lambda one: pickle.loads(pickle.dumps(one)), id="pickle"),
+    *(pytest.param(lambda one, p=p: pickle.loads(pickle.dumps(one, p)), id=f"pickle {p}") for p in range(6)),
 ]
 
 

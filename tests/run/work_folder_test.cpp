@@ -22,6 +22,7 @@ std::string read(const std::filesystem::path& file) {
   std::getline(in, line);
   return line;
 }
+unsigned mode(const std::filesystem::path& path) { return unsigned(std::filesystem::status(path).permissions()); }
 std::ptrdiff_t count(const std::filesystem::path& folder) {
   return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
 }
@@ -47,8 +48,11 @@ TEST_CASE("new files take their places together, and nothing else is left") {
     write(work.next() / "a", "new");
     write(work.next() / "c", "new");
     CHECK(read(old.path() / "a") == "old");
+    CHECK(mode(work.next()) == 0700);
     work.commit();
   }
+  CHECK(mode(old.path() / "a") == 0600);  // they hold prompts
+  CHECK(mode(old.path() / "b") != 0600);
   CHECK(read(old.path() / "a") == "new");
   CHECK(read(old.path() / "b") == "old");
   CHECK(read(old.path() / "c") == "new");

@@ -40,9 +40,7 @@ class Ledger {
       return *this;
     }
     [[nodiscard]] bool holds(const Costs& part) const {
-      for (const auto field : fields())
-        if (this->*field < part.*field) return false;
-      return true;
+      return std::ranges::all_of(fields(), [&](const auto field) { return this->*field >= part.*field; });
     }
     Costs& operator-=(const Costs& o) {
       for (const auto field : fields()) this->*field -= o.*field;

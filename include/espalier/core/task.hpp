@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -20,8 +20,7 @@ inline bool is_unseen(char32_t c) {
   static constexpr std::pair<char32_t, char32_t> ranges[] = {
       {0, 0x1F},        {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},   {0x200B, 0x200F},
       {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
-  return std::any_of(std::begin(ranges), std::end(ranges),
-                     [c](const auto& range) { return range.first <= c && c <= range.second; });
+  return std::ranges::any_of(ranges, [c](const auto& range) { return range.first <= c && c <= range.second; });
 }
 
 }  // namespace detail

@@ -132,6 +132,7 @@ class WorkFolder {
       place();
       std::filesystem::remove_all(next());
       std::filesystem::create_directory(next());
+      ::chmod(next().c_str(), 0700);
     });
   }
   WorkFolder(const WorkFolder&) = delete;
@@ -142,9 +143,12 @@ class WorkFolder {
   [[nodiscard]] std::filesystem::path operator/(const std::string& name) const { return folder_ / name; }
   /// Where new files are made, under their own names.
   [[nodiscard]] std::filesystem::path next() const { return folder_ / "run.part"; }
-  /// Puts the new files, which must be synchronised, in their places: all of them or none. Throws InputError.
-  void commit() {
+  /// Puts the new files, which must be synchronised, in their places: all of them or none. They hold prompts and
+  /// replies, so nobody but their owner may read them, unless they are `shared`. Throws InputError.
+  void commit(bool shared = false) {
     with_files([&] {
+      for (const auto& entry : std::filesystem::directory_iterator(next()))
+        if (!shared && entry.is_regular_file()) ::chmod(entry.path().c_str(), 0600);
       synchronise(next());
       std::filesystem::rename(next(), folder_ / "run.whole");
       synchronise(folder_);
@@ -164,9 +168,8 @@ class WorkFolder {
   void place() const {
     const std::filesystem::path whole = folder_ / "run.whole";
     if (!std::filesystem::exists(whole)) return;
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(whole)) files.push_back(entry.path());
-    for (const auto& file : files) std::filesystem::rename(file, folder_ / file.filename());
+    const std::vector<std::filesystem::directory_entry> files(std::filesystem::directory_iterator(whole), {});
+    for (const auto& file : files) std::filesystem::rename(file, folder_ / file.path().filename());
     synchronise(folder_);
     std::filesystem::remove(whole);
   }

@@ -6,7 +6,6 @@
 #include <espalier/core/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <stdexcept>
 #include <string>
@@ -16,16 +15,20 @@
 /// What a user adds to the requests to a model.
 namespace espalier::backend::detail {
 
-/// True for names of credentials, in any case and with '-', '_' or nothing between their words: api_key, X-Api-Key,
-/// azureApiKey, Authorization. False for max_tokens or stop_token_ids.
+/// True for names that end as those of credentials do, in any case, in the plural too, whatever stands between their
+/// letters: api_key, X-Api-Keys, hfToken2, Authorization. False for max_tokens, bos_token, prompt_cache_key.
 inline bool names_credential(std::string_view name) {
-  constexpr std::array<std::string_view, 12> ends = {"apikey",      "accesskey", "secretkey",   "privatekey",
-                                                     "accesstoken", "authtoken", "bearertoken", "authorization",
-                                                     "credentials", "password",  "secret",      "cookie"};
+  constexpr std::string_view ends[] = {"token",      "key",    "secret",        "password", "passwd", "passphrase",
+                                       "credential", "bearer", "authorization", "auth",     "cookie"};
+  constexpr std::string_view others[] = {"bostoken",     "eostoken",   "padtoken",  "unktoken",   "septoken",
+                                         "clstoken",     "masktoken",  "stoptoken", "starttoken", "endtoken",
+                                         "specialtoken", "imagetoken", "cachekey"};
   std::string plain;
   for (const char c : name)
-    if (c != '-' && c != '_') plain += c >= 'A' && c <= 'Z' ? char(c | 0x20) : c;
-  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) { return plain.ends_with(end); });
+    if (const char small = static_cast<char>(c | 0x20); small >= 'a' && small <= 'z') plain += small;
+  if (plain.ends_with('s') && !plain.ends_with("tokens")) plain.pop_back();
+  const auto ended = [&](std::string_view end) { return plain.ends_with(end); };
+  return std::ranges::any_of(ends, ended) && std::ranges::none_of(others, ended);
 }
 
 /// Throws std::invalid_argument for text under a credential's name at any depth. The message names the field and shows

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <ranges>
-#include <span>
 #include <vector>
 
 namespace espalier::detail {

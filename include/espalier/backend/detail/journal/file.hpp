@@ -32,6 +32,7 @@ class JournalFile {
       check_schema();
       return;
     }
+    if (open == Open::or_create) ::mknod(file_.c_str(), S_IFREG | 0600, 0);  // a new one and its log are its owner's
     connect(SQLITE_OPEN_READWRITE | (open == Open::or_create ? SQLITE_OPEN_CREATE : 0), file_);
     use_log();
     run("PRAGMA synchronous = NORMAL");
