@@ -51,14 +51,10 @@ FLOORS = {
 
 # Library (the start of its include) -> the headers that may name it.
 LIBRARIES = {
-    "fmt/": r"(fmt|run)/",
-    "curl/": r"(backend|output)/",
-    "sqlite3.h": r"(backend|output)/",
-    "simdjson": r"(backend|output)/",
-    "zlib.h": r"output/",
-    "Eigen/": r"backend/(dense|value_head)",
+    "fmt/": r"(fmt|run)/", "curl/": r"(backend|output)/", "sqlite3.h": r"(backend|output)/",
+    "simdjson": r"(backend|output)/", "zlib.h": r"output/", "Eigen/": r"backend/(dense|value_head)",
     "faiss/": r"backend/faiss",
-}
+}  # fmt: skip
 POSIX = re.compile(r"(sys/|arpa/|net/|netinet/)\w+\.h$|(unistd|fcntl|poll|netdb|signal|dirent|pthread)\.h$")
 POSIX_FOLDERS = {"core", "backend/http", "backend/index", "backend/journal", "backend/lexical", "output", "run"}
 

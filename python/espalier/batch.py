@@ -119,10 +119,9 @@ def prepare(
     with working(folder, "espalier batch prepare") as new:
         waiting = folder / "waiting.part"
         waiting.unlink(missing_ok=True)
+        waiting.touch(mode=0o600)
         chosen["batch_file"] = str(waiting)
         result = run_job(task, chosen, warning(progress))
-        if not waiting.exists():
-            return Round([], 0, result)
         requests = sum(1 for _ in _lines(waiting))
         files = _split(waiting, new, len(_request_files(folder)), most)
         waiting.unlink()

@@ -34,6 +34,7 @@ from .commands.shared.parser import EXIT_CODES, Parser, add_command
 from .doctor.inputs import distribution
 from .errors import Error, InputError, MissingPart, PolicyError, StoreError
 from .gone import gone_command
+from .io.terminal import say, say_error
 
 
 class Command(Protocol):
@@ -70,13 +71,11 @@ def make_parser() -> Parser:
 
 def print_version() -> None:
     info = _core.build_info()
-    print(f"espalier {info['version']}, {info['compiler']}, Python {sys.version.split()[0]}")
-    print(f"  imported from: {distribution()}")
+    say(f"espalier {info['version']}, {info['compiler']}, Python {sys.version.split()[0]}")
+    say(f"  imported from: {distribution()}")
     present = [name for name, left_out in info["parts"].items() if left_out is None]
-    print("  parts: " + (", ".join(present) or "none"))
-    for name, left_out in info["parts"].items():
-        if left_out is not None:
-            print(f"  left out: {name} ({left_out})")
+    say("  parts: " + (", ".join(present) or "none"))
+    say(*(f"  left out: {name} ({why})" for name, why in info["parts"].items() if why is not None))
 
 
 def run(argv: Sequence[str]) -> int:
@@ -108,7 +107,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
-        print("espalier: interrupted. Run the same command again to go on", file=sys.stderr)
+        say_error("interrupted. Run the same command again to go on")
         return 130
     except BrokenPipeError:  # whoever read our output has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -116,12 +115,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (ValueError, Error, OSError) as error:
         if os.environ.get("ESPALIER_DEBUG") == "1":
             raise
-        print(f"espalier: {told(error)}", file=sys.stderr)
+        say_error(told(error))
         if isinstance(error, InputError) and arguments[:1] != ["questions"]:
             from .datasets import conversion
 
             if hint := conversion(str(error).partition(":")[0]):
-                print(f"  {hint}", file=sys.stderr)
+                say(f"  {hint}", to=sys.stderr)
         if isinstance(error, (InputError, StoreError, OSError)):
             return 3
         return 2 if isinstance(error, (ValueError, MissingPart, PolicyError)) else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TypeVar
@@ -9,10 +10,22 @@ from typing import TypeVar
 __all__ = ["BackendError", "Error", "InputError", "MissingPart", "PolicyError", "StoreError", "UnreadableWarning"]
 
 T = TypeVar("T")
+UNSEEN = re.compile(
+    r"[\0-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+)
+"""Control characters, ends of lines, halves of characters, and what hides or reorders text (fmt/one_line.hpp)."""
+
+
+def one_line(text: str) -> str:
+    """The text as one line that a terminal may show. What it would obey or hide becomes an escape, as in C."""
+    return UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class Error(Exception):
-    """Base of all errors that Espalier raises, except bad options (ValueError)."""
+    """Base of all errors that Espalier raises, except bad options (ValueError). Its text is one line."""
+
+    def __str__(self) -> str:
+        return one_line(super().__str__())
 
 
 class InputError(Error):

@@ -3,10 +3,8 @@
 #include "http_testing.hpp"
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace http_encoder_test {
 

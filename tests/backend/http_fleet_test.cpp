@@ -8,12 +8,9 @@
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
-#include <cstdlib>
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 namespace http_fleet_test {

@@ -13,7 +13,6 @@
 #include <iterator>
 #include <limits>
 #include <map>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>

@@ -6,7 +6,6 @@
 #include "http_testing.hpp"
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <functional>
 #include <set>
 #include <string>

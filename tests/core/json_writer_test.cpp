@@ -31,16 +31,8 @@ std::string written(T v) {
 TEST_CASE("objects and arrays nest, with commas where they belong") {
   std::string out;
   JsonWriter json(out);
-  json.begin_object()
-      .field("a", 1)
-      .key("b")
-      .begin_array()
-      .value(true)
-      .null()
-      .value("x")
-      .begin_object()
-      .end_object()
-      .end_array();
+  json.begin_object().field("a", 1).key("b").begin_array().value(true).null().value("x");
+  json.begin_object().end_object().end_array();
   json.field("c", std::string("d")).key("e").begin_array().end_array().key("f").raw("[1,2]").end_object();
   CHECK(out == R"({"a":1,"b":[true,null,"x",{}],"c":"d","e":[],"f":[1,2]})");
 }
@@ -51,6 +43,9 @@ TEST_CASE("strings are escaped where JSON asks for it and nowhere else") {
   CHECK(in_quotes("\n\r\t") == R"("\n\r\t")");
   CHECK(in_quotes(std::string_view("\0\x01\x1f\x7f", 4)) == "\"\\u0000\\u0001\\u001f\x7f\"");
   CHECK(in_quotes("") == "\"\"");
+  // What some readers take for the end of a line, and their neighbours.
+  CHECK(in_quotes("\xC2\x84\xC2\x85\xC2\x86") == "\"\xC2\x84\\u0085\xC2\x86\"");
+  CHECK(in_quotes("long enough \u2027\u2028\u2029\u202a") == "\"long enough \u2027\\u2028\\u2029\u202a\"");
 }
 
 TEST_CASE("a byte is escaped wherever it stands in a long text") {

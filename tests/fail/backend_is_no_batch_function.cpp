@@ -2,7 +2,6 @@
 #include <espalier/llm/scheduler.hpp>
 
 #include <span>
-#include <string>
 #include <vector>
 
 int main() {

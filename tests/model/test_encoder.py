@@ -60,14 +60,9 @@ def test_a_run_searches_an_index_by_it_and_replays_without_it(world: Path, tmp_p
     build = ["index", "build", "--corpus", str(world / "corpus.jsonl"), "--out", str(index)]
     assert main([*build, "--encoder", f"{encoder}&profile=e5"]) == 0
     asked: dict[str, Any] = {
-        "method": "standard-rag",
-        "questions": world / "questions.jsonl",
-        "index": index,
-        "retriever": "dense",
-        "encoder": encoder,
-        "encoder_profile": "e5",
-        "out": out,
-    }
+        "method": "standard-rag", "questions": world / "questions.jsonl", "index": index, "retriever": "dense",
+        "encoder": encoder, "encoder_profile": "e5", "out": out,
+    }  # fmt: skip
     assert esp.answer(**asked).open == 0
     record = json.loads((out / "run.json").read_text(encoding="utf-8"))["encoder"]
     assert record["name"].startswith("mine@") and record["name"].endswith("?pooling=mean")

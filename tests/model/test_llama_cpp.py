@@ -94,14 +94,10 @@ def test_a_prompt_that_is_too_long_fails_its_question_for_good(weights: Path, tw
     corpus = tmp_path / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(row) + "\n" for row in passages), encoding="utf-8")
     asked: dict[str, Any] = {
-        "method": "standard-rag",
-        "questions": two_questions,
-        "corpus": corpus,
-        "model": f"gguf:{weights}?slots=1&context=256&threads=1",
-        "constrain": "off",
-        "set": {"max_tokens": 8},
+        "method": "standard-rag", "questions": two_questions, "corpus": corpus,
+        "model": f"gguf:{weights}?slots=1&context=256&threads=1", "constrain": "off", "set": {"max_tokens": 8},
         "out": tmp_path / "out",
-    }
+    }  # fmt: skip
     result = esp.answer(**asked)
     rows = [json.loads(line) for line in (tmp_path / "out/answers.jsonl").read_text(encoding="utf-8").splitlines()]
     assert result.open == 0 and [row["status"] for row in rows] == ["failed", "failed"]

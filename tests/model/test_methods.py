@@ -31,13 +31,9 @@ def loaded_once(weights: Path):
 
 def settings(method: str, model: Path, questions: Path, corpus: Path, **options: object) -> dict[str, Any]:
     return {
-        "method": method,
-        "model": f"gguf:{model}?slots=4",
-        "questions": questions,
-        "corpus": corpus,
-        "in_flight": 8,
+        "method": method, "model": f"gguf:{model}?slots=4", "questions": questions, "corpus": corpus, "in_flight": 8,
         "set": {**FEW, **options},
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("task", ["answer", "expand"])

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>

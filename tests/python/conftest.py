@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -76,6 +77,20 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def data(files: Path) -> dict[str, Any]:
     """These two as keywords of a run."""
     return {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
+
+
+@pytest.fixture(scope="module")
+def finished(files: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """A finished run with the options that the file of tests names."""
+    out = tmp_path_factory.mktemp("run")
+    good("expand", *inputs(files), "--out", out, *request.module.SMALL)
+    return out
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    """A copy of the finished run of a file of tests."""
+    return Path(shutil.copytree(finished, tmp_path / "run"))
 
 
 def inputs(folder: Path) -> list[str]:

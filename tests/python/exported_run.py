@@ -72,15 +72,9 @@ TREES = [
     {"id": "q2", "question": "Where?", "golden_answers": ["b"]},
 ]
 RUN = {
-    "version": "0.1.0",
-    "identity": "i",
-    "method": "decex",
-    "seed": 1,
-    "inputs": {"questions": "h1", "corpus": "h2"},
-    "model": {"name": "<script>|`x`", "revision": ""},
-    "retriever": {"kind": "bm25"},
-    "options": {"k": 3},
-}
+    "version": "0.1.0", "identity": "i", "method": "decex", "seed": 1, "inputs": {"questions": "h1", "corpus": "h2"},
+    "model": {"name": "<script>|`x`", "revision": ""}, "retriever": {"kind": "bm25"}, "options": {"k": 3},
+}  # fmt: skip
 SUMMARY = {"simulated": True, "oracle": True, "questions": 2, "done": 2}
 
 

@@ -26,23 +26,13 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_file_says_what_a_line_would_say(file: Path):
-    file.write_text(
-        json.dumps(
-            {
-                "command": "expand",
-                "questions": "q.jsonl",
-                "limit": 3,
-                "timeout": 1.5,
-                "no_journal": True,
-                "overwrite": False,
-                "server": None,
-                "endpoint": ["http://a/v1*2", "http://b/v1"],
-                "model-for": {"rollout": "http://c/v1,name"},
-                "set": {"threshold": 0.5, "always_expand_both": True, "search": "pruned"},
-                "extra-body": {"top_k": 5},
-            }
-        )
-    )
+    given = {
+        "command": "expand", "questions": "q.jsonl", "limit": 3, "timeout": 1.5, "no_journal": True,
+        "overwrite": False, "server": None, "endpoint": ["http://a/v1*2", "http://b/v1"],
+        "model-for": {"rollout": "http://c/v1,name"},
+        "set": {"threshold": 0.5, "always_expand_both": True, "search": "pruned"}, "extra-body": {"top_k": 5},
+    }  # fmt: skip
+    file.write_text(json.dumps(given))
     words = line("expand", "--config", file, "--out", "o")
     assert words == [
         "expand",

@@ -61,13 +61,9 @@ def test_a_trace_of_prime_rl_has_each_shared_node_once(tmp_path: Path, tokenizer
     share = {0: 1, 1: 2 / 3, 2: 1 / 3, 3: 1 / 3, 4: 1 / 3}
     # node: its parent, what stands before its text, its text, its advantage (None = nothing is learned)
     wanted = [
-        (None, "", PROMPT, None, 0),
-        (0, "", TEXTS[1], (RIGHT + WRONG) / 2, 1),
-        (1, "\n", DOCUMENTS, None, 1),
-        (0, "", TEXTS[2] + END, WRONG, 2),
-        (2, "\n", TEXTS[3] + END, RIGHT, 3),
-        (2, "\n", TEXTS[4] + END, WRONG, 4),
-    ]
+        (None, "", PROMPT, None, 0), (0, "", TEXTS[1], (RIGHT + WRONG) / 2, 1), (1, "\n", DOCUMENTS, None, 1),
+        (0, "", TEXTS[2] + END, WRONG, 2), (2, "\n", TEXTS[3] + END, RIGHT, 3), (2, "\n", TEXTS[4] + END, WRONG, 4),
+    ]  # fmt: skip
     assert len(trace["nodes"]) == len(wanted)
     for node, (parent, lead, text, advantage, source) in zip(trace["nodes"], wanted, strict=True):
         learned = advantage is not None

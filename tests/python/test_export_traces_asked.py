@@ -25,12 +25,9 @@ HALF, ROOT = math.sqrt(0.5), math.sqrt(1 / 3)
 large."""
 FOUND = {"documents": [{"id": "d", "score": 1}]}
 COMMON: dict[str, Any] = {
-    "id": "q1",
-    "question": "Who?",
-    "golden_answers": ["b"],
-    "documents": {"d": {"title": "T", "text": HOSTILE}},
+    "id": "q1", "question": "Who?", "golden_answers": ["b"], "documents": {"d": {"title": "T", "text": HOSTILE}},
     "options": {},
-}
+}  # fmt: skip
 
 
 def node(number: int, parent: int | None, kind: str = "", text: str = "", **more: Any) -> dict[str, Any]:
@@ -61,14 +58,10 @@ SEEN = f"Thought: p\nSearch(x)\nObservation:\nDoc 1(Title: T) {SAFE}\n\n"
 # Node above, text, whether the policy wrote it, and the branches through it: r is right, w wrong and begins with the
 # same step, a is wrong and stands alone. Prompts are never learned.
 DECOUPLE_NODES = [
-    (None, "Q Who?|(nothing yet)\n>", False, ""),
-    (0, "p\nSearch(x)", True, "rw"),
-    (0, "Finish(a)", True, "a"),
-    (1, f"Q Who?|{SEEN}>", False, ""),
-    (3, "m\nFinish(b)", True, "r"),
-    (1, f"F Who?|{SEEN}>", False, ""),
+    (None, "Q Who?|(nothing yet)\n>", False, ""), (0, "p\nSearch(x)", True, "rw"), (0, "Finish(a)", True, "a"),
+    (1, f"Q Who?|{SEEN}>", False, ""), (3, "m\nFinish(b)", True, "r"), (1, f"F Who?|{SEEN}>", False, ""),
     (5, "Finish(c)", True, "w"),
-]
+]  # fmt: skip
 
 # A query (1) and what was found (3) with a right (4) and a wrong answer (5), and an answer at once (2).
 REASONRAG = COMMON | {

@@ -24,18 +24,6 @@ pytestmark = needs_journal
 SMALL = ["--limit", 3]
 
 
-@pytest.fixture(scope="module")
-def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("run")
-    good("expand", *inputs(files), "--out", out, *SMALL)
-    return out
-
-
-@pytest.fixture
-def run(finished: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(finished, tmp_path / "run"))
-
-
 def everything(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 

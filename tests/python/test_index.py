@@ -85,14 +85,6 @@ def test_queries_are_searched(index: Path, files: Path, world: esp.World, tmp_pa
     assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == [title, "x"]
 
 
-def test_hostile_titles_are_shown_as_text(tmp_path: Path):
-    row = {"id": "a\x1b[2J", "title": "\x1b]0;owned\x07 word", "contents": "word \u202e word"}
-    (tmp_path / "corpus.jsonl").write_text(json.dumps(row) + "\n")
-    esp.build_index(tmp_path / "corpus.jsonl", tmp_path / "index")
-    shown = espalier("index", "search", "--index", tmp_path / "index", "word").stdout
-    assert "owned" in shown and not {"\x1b", "\x07", "\u202e"} & set(shown)
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [

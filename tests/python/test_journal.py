@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -16,17 +16,19 @@ from killing import everything
 
 pytestmark = needs_journal
 
-
-@pytest.fixture(scope="module")
-def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("run")
-    good("expand", *inputs(files), "--out", out, "--limit", 4)
-    return out
+SMALL = ["--limit", 4]
 
 
-@pytest.fixture
-def run(finished: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(finished, tmp_path / "run"))
+def test_what_a_run_leaves_may_be_read_by_its_owner_alone(files: Path, tmp_path: Path):
+    before, runs = os.umask(0), tmp_path / "runs"
+    for method in ("decex", "cot"):
+        good("expand", "--method", method, *inputs(files), "--limit", 2, "--out", runs / method)
+    good("report", runs / "decex", runs / "cot")
+    espalier("batch", "prepare", *inputs(files), "--model-name", "m", "--limit", 1, "--out", runs / "batch")
+    os.umask(before)
+    left = {file.name: file for file in tmp_path.rglob("*") if file.is_file()}
+    assert left.keys() >= {"journal.sqlite", "compared.html", "report.html", "sft.jsonl", "requests-0001.jsonl"}
+    assert {name for name, file in left.items() if file.stat().st_mode & 0o777 != 0o600} <= {"config.json", "stops"}
 
 
 def tamper(run: Path, sql: str) -> None:

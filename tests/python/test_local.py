@@ -38,12 +38,9 @@ pytestmark = needs_http
 
 ARCHITECTURE = text("general.architecture") + struct.pack("<I", 8) + text("llama")
 SIZES = [
-    number("llama.context_length", 2048),
-    number("llama.block_count", 3),
-    number("llama.embedding_length", 64),
-    number("llama.attention.head_count", 4),
-    number("llama.attention.head_count_kv", 2),
-]
+    number("llama.context_length", 2048), number("llama.block_count", 3), number("llama.embedding_length", 64),
+    number("llama.attention.head_count", 4), number("llama.attention.head_count_kv", 2),
+]  # fmt: skip
 
 
 @pytest.fixture

@@ -64,6 +64,22 @@ def test_large_trees_show_what_was_visited_most():
     assert chosen(nodes, 99) == set(range(6))
 
 
+@needs_matplotlib
+def test_what_is_shown_of_100_000_nodes_and_of_long_texts_is_cut_and_says_so(run: esp.Run, tmp_path: Path):
+    record = rows(run.folder / "trees.jsonl")[0] | {"question": "why? " * 100_000}
+    nodes = record["nodes"]
+    more = range(len(nodes), 100_000)
+    nodes += [{**nodes[-1], "id": i, "parent": i - 1 if i > 50_000 else 0, "text": "x" * 300} for i in more]
+    assert chosen(nodes, 9, [99_999]) >= {0, 50_000, 50_006} and len(chosen(nodes, 9, [99_999])) == 9
+    esp.write_jsonl(tmp_path / "trees.jsonl", [record])
+    tree = esp.read_trees(tmp_path / "trees.jsonl")[0]
+    drawing = tree._repr_svg_()
+    assert "99,960 of 100,000 nodes are left out" in drawing and len(drawing) < 200_000
+    assert repr(tree).endswith("characters left out), 100000 nodes)") and len(repr(tree)) < 300
+    assert "(102 characters left out)" in repr(tree.nodes[-1]) and len(repr(esp.Completion("x" * 10**6))) < 300
+    assert len(repr(esp.tables.Table("t", [{f"column {i}": 0 for i in range(100_000)}]))) < 600
+
+
 def test_a_parent_stands_in_the_middle_of_its_children():
     assert layout([[1, 2], [3, 4], [], [], []]) == {0: (0, 1.25), 1: (1, 0.5), 2: (1, 2), 3: (2, 0), 4: (2, 1)}
 

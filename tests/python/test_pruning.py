@@ -12,12 +12,9 @@ from espalier.problem import layered, mcts
 from espalier.search import F1, AllOf, Beam, Before, Budgeted, Dedup, Keep, Mcts, Rollout, Threshold, TopK
 
 METHODS = {
-    "decex": esp.DecExRag,
-    "airrag": esp.AirRag,
-    "decouple": esp.DecoupleRag,
-    "prorag": esp.ProRag,
+    "decex": esp.DecExRag, "airrag": esp.AirRag, "decouple": esp.DecoupleRag, "prorag": esp.ProRag,
     "reasonrag": esp.ReasonRag,
-}
+}  # fmt: skip
 ENGINES = {"Mcts": Mcts, "Beam": Beam}
 READY = [TopK(1), Threshold(0.3, "best"), Budgeted(9, 2), Dedup(str.lower), AllOf("top_k:2", TopK(1))]
 

@@ -73,13 +73,9 @@ def pair(name, text=HOSTILE):
 
 
 HOSTILE_SUMMARY = {
-    "method": HOSTILE,
-    "model": HOSTILE,
-    "oracle": True,
-    HOSTILE: HOSTILE,
-    "by_purpose": {HOSTILE: {HOSTILE: 3}},
+    "method": HOSTILE, "model": HOSTILE, "oracle": True, HOSTILE: HOSTILE, "by_purpose": {HOSTILE: {HOSTILE: 3}},
     "pruned": {HOSTILE: 2},
-}
+}  # fmt: skip
 
 
 def run_of(folder, answers=(), trees=(), summary=None, **files):
@@ -103,9 +99,9 @@ def blocks(html, name):
 
 
 def test_text_and_json_lose_every_character_that_markup_could_see():
-    assert escaped("a<b>&\"'\0é") == "a&lt;b&gt;&amp;&quot;&#39;\ufffdé"
+    assert escaped("a<b>&\"'\0é") == "a&lt;b&gt;&amp;&quot;&#39;\\x00é"
     clean = json_in_html('["</script>&\u2028\u2029\u202a"]'.encode()).decode()
-    assert clean == '["\\u003c/script\\u003e\\u0026\\u2028\\u2029\u202a"]'
+    assert clean == '["\\u003c/script\\u003e\\u0026\\u2028\\u2029\\u202a"]'
 
 
 def test_no_text_of_a_run_becomes_markup(tmp_path):

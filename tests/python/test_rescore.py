@@ -13,12 +13,7 @@ from conftest import ModelServer, completion, good, inputs, needs_journal, refus
 
 pytestmark = needs_journal
 
-
-@pytest.fixture(scope="module")
-def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("run")
-    good("expand", *inputs(files), "--out", out, "--limit", 8, "--seed", 3)
-    return out
+SMALL = ["--limit", 8, "--seed", 3]
 
 
 def test_options_of_the_outputs_change_nothing_but_the_outputs(finished: Path, tmp_path: Path):
@@ -49,15 +44,9 @@ def test_branches_that_were_never_grown_are_counted_as_undetermined(finished: Pa
 
 
 YOUNGER = (
-    "inputs.value_head",
-    "retriever.reranker",
-    "retriever.rerank_depth",
-    "encoder",
-    "value",
-    "noted.index",
-    "noted.journal",
-    "noted.prompts",
-)
+    "inputs.value_head", "retriever.reranker", "retriever.rerank_depth", "encoder", "value", "noted.index",
+    "noted.journal", "noted.prompts",
+)  # fmt: skip
 
 
 def test_what_an_older_record_lacks_has_its_default(finished: Path, tmp_path: Path):

@@ -100,13 +100,9 @@ def test_an_address_names_settings_and_keeps_the_rest_of_its_query():
         "model": "gguf:m.gguf?slots=2",
     }
     assert addressed(given) == {
-        "encoder": "http://h/v1?key=1",
-        "encoder_name": "a&b",
-        "encoder_profile": "e5",
-        "reranker": "http://h/rerank",
-        "rerank_depth": 7,
-        "model": "gguf:m.gguf?slots=2",
-    }
+        "encoder": "http://h/v1?key=1", "encoder_name": "a&b", "encoder_profile": "e5", "reranker": "http://h/rerank",
+        "rerank_depth": 7, "model": "gguf:m.gguf?slots=2",
+    }  # fmt: skip
     assert addressed(addressed(given)) == addressed(given)
     with pytest.raises(ValueError, match="option 'encoder_name' is given, and 'name' in the address of 'encoder' too"):
         addressed({"encoder": "http://h/v1?name=a", "encoder_name": "a"})

@@ -349,19 +349,12 @@ def part(calls: int, question: str, choices: int, explored: int = 0, **notes: st
     unread = {"rollout": {"question": question, "text": f"unread of {question}", "cut_at": 64, "in_thought": True}}
     told = {"trees.jsonl": f"exploration changed none of {choices} choices: raise it"} if not explored else {}
     return {
-        "method": "decex",
-        "oracle": choices == 8,
-        "em": 0.5,
-        "f1": 0.5,
-        "acc": None,
-        "choices": choices,
+        "method": "decex", "oracle": choices == 8, "em": 0.5, "f1": 0.5, "acc": None, "choices": choices,
         "explored": explored,
         "by_purpose": {"rollout": counts | ({"grammar_broken": 1} if calls == 2 else {"thinking_tokens": calls})},
-        "first_unread": unread,
-        "pruned": {"outvoted": 3},
-        "notes": told | {f"{name}.jsonl": note for name, note in notes.items()},
-        "seconds": 1.5,
-    }
+        "first_unread": unread, "pruned": {"outvoted": 3},
+        "notes": told | {f"{name}.jsonl": note for name, note in notes.items()}, "seconds": 1.5,
+    }  # fmt: skip
 
 
 def row(id: str, em: float) -> dict[str, Any]:

@@ -20,13 +20,9 @@ def at(done, calls=5):
 
 
 FIGURES = {
-    "espalier/questions_done": 2.0,
-    "espalier/questions": 4.0,
-    "espalier/calls": 5.0,
-    "espalier/tokens": 7.0,
-    "espalier/best_reward": 0.5,
-    "espalier/seconds": 1.5,
-}
+    "espalier/questions_done": 2.0, "espalier/questions": 4.0, "espalier/calls": 5.0, "espalier/tokens": 7.0,
+    "espalier/best_reward": 0.5, "espalier/seconds": 1.5,
+}  # fmt: skip
 
 
 @pytest.fixture

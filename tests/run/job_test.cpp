@@ -3,7 +3,6 @@
 #include "small_world.hpp"
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <map>
 #include <thread>
 

@@ -3,7 +3,6 @@
 #include <espalier/core/concepts.hpp>
 #include <espalier/llm/scheduler.hpp>
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>

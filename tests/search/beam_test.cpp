@@ -6,7 +6,6 @@
 #include <search/tree_text.hpp>
 
 #include <string>
-#include <vector>
 
 namespace beam_test {
 

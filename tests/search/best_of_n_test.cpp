@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 #include <search/tree_text.hpp>
 
-#include <string>
 #include <vector>
 
 namespace best_of_n_test {

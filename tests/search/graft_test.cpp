@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 #include <search/tree_text.hpp>
 
-#include <map>
 #include <set>
 #include <utility>
 

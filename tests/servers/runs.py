@@ -31,12 +31,6 @@ def expand(world: Path, server: FaultServer, out: Path, *, timeout: float = 1, *
     Nothing is constrained unless asked: a decision for a server that takes grammars would be written into the trees."""
     more.setdefault("constrain", "off")
     return esp.expand(
-        questions=world / "questions.jsonl",
-        model=server.url,
-        model_name="m",
-        retriever=server.address,
-        out=out,
-        timeout=timeout,
-        set={"n": 3},
-        **more,
-    )
+        questions=world / "questions.jsonl", model=server.url, model_name="m", retriever=server.address, out=out,
+        timeout=timeout, set={"n": 3}, **more,
+    )  # fmt: skip

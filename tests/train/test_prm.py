@@ -179,9 +179,6 @@ def test_rows_without_shares_and_shares_without_the_option(tiny: Path, tmp_path:
     wrong["steps"][1]["score"] = 1.5
     with pytest.raises(InputError, match=r"row 'q1#good1\.0': a score of 1\.5 is no share"):
         prm(
-            data=write_rows(tmp_path / "bad", "prm", [wrong]),
-            model=str(tiny),
-            out=tmp_path / "o",
-            labels="share",
+            data=write_rows(tmp_path / "bad", "prm", [wrong]), model=str(tiny), out=tmp_path / "o", labels="share",
             **SMALL,
-        )
+        )  # fmt: skip

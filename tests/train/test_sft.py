@@ -115,13 +115,8 @@ def test_a_training_leaves_a_model_with_its_figures(run: Path, tiny: Path, tmp_p
     assert trained.steps == 4 and trained.loss and trained.eval_loss
     names = {file.name for file in out.iterdir() if not file.name.startswith(".")}
     assert names >= {
-        "model.safetensors",
-        "config.json",
-        "tokenizer.json",
-        "training.json",
-        "README.md",
-        "metrics.jsonl",
-    }
+        "model.safetensors", "config.json", "tokenizer.json", "training.json", "README.md", "metrics.jsonl",
+    }  # fmt: skip
     assert not (out / "checkpoints").exists()
     record = json.loads((out / "training.json").read_text())
     assert record["simulated"] and record["lengths"]["rows"] == len((run / "sft.jsonl").read_text().splitlines())

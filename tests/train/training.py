@@ -17,13 +17,8 @@ from espalier.train.trainer import Watch
 from safetensors.torch import load_file
 
 SMALL: dict[str, Any] = {
-    "device": "cpu",
-    "max_steps": 4,
-    "batch_tokens": 4096,
-    "lr": 1e-3,
-    "log_every": 1,
-    "threads": 1,
-}
+    "device": "cpu", "max_steps": 4, "batch_tokens": 4096, "lr": 1e-3, "log_every": 1, "threads": 1,
+}  # fmt: skip
 
 
 def train_sft(data: Path, model: Path | str, out: Path, **more: Any) -> Any:

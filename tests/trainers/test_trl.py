@@ -18,16 +18,9 @@ LIMIT = 1024
 
 def tiny_config(tokenizer: Any, **more: Any) -> Any:
     return transformers.LlamaConfig(
-        vocab_size=len(tokenizer),
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        num_key_value_heads=2,
-        max_position_embeddings=1 << 17,
-        pad_token_id=tokenizer.pad_token_id,
-        **more,
-    )
+        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
+        num_key_value_heads=2, max_position_embeddings=1 << 17, pad_token_id=tokenizer.pad_token_id, **more,
+    )  # fmt: skip
 
 
 def on_cpu(config: Any, folder: str, options: dict[str, Any]) -> Any:
@@ -70,15 +63,11 @@ def grpo_trainer(data: Any, tokenizer: Any, folder: str, **options: Any) -> Any:
 
 
 CASES = [
-    ("sft.messages", "conversational", sft_trainer),
-    ("sft.prompt_completion", "conversational", sft_trainer),
-    ("sft.prompt_completion", "standard", sft_trainer),
-    ("sft.tokens", "conversational", sft_trainer),
-    ("dpo.explicit", "conversational", dpo_trainer),
-    ("dpo.explicit", "standard", dpo_trainer),
-    ("prm.pairwise", "conversational", reward_trainer),
-    ("prm.pairwise", "standard", reward_trainer),
-]
+    ("sft.messages", "conversational", sft_trainer), ("sft.prompt_completion", "conversational", sft_trainer),
+    ("sft.prompt_completion", "standard", sft_trainer), ("sft.tokens", "conversational", sft_trainer),
+    ("dpo.explicit", "conversational", dpo_trainer), ("dpo.explicit", "standard", dpo_trainer),
+    ("prm.pairwise", "conversational", reward_trainer), ("prm.pairwise", "standard", reward_trainer),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("format", "style", "make"), CASES)

@@ -28,7 +28,7 @@ inline bool plain_json(const char* bytes) {
 }
 
 /// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD, so the result always
-/// parses.
+/// parses. It is one line for every reader: U+0085, U+2028 and U+2029, which some take for a line's end, are escaped.
 inline void append_json_string(std::string& out, std::string_view text) {
   static constexpr char digits[] = "0123456789abcdef";
   out.reserve(out.size() + text.size() + 2);
@@ -44,19 +44,21 @@ inline void append_json_string(std::string& out, std::string_view text) {
       ++i;
       continue;
     }
-    const std::size_t length = utf8_sequence(text, i);
-    if (c >= 0x80 && length) {
-      i += length;
+    std::size_t next = i;
+    const char32_t point = decode_utf8(text, next);
+    const bool ends_line = point == 0x85 || point == 0x2028 || point == 0x2029, damaged = c >= 0x80 && next == i + 1;
+    if (c >= 0x80 && !ends_line && !damaged) {
+      i = next;
       continue;
     }
     out.append(text, clean, i - clean);
-    if (c >= 0x80) out += "\xEF\xBF\xBD";
+    if (damaged) out += "\xEF\xBF\xBD";
     else if (c == '"' || c == '\\') (out += '\\') += static_cast<char>(c);
     else if (c == '\n') out += "\\n";
     else if (c == '\r') out += "\\r";
     else if (c == '\t') out += "\\t";
-    else ((out += "\\u00") += digits[c >> 4]) += digits[c & 15];
-    clean = ++i;
+    else (out += point < 0x100 ? "\\u00" : "\\u20") += {digits[point >> 4 & 15], digits[point & 15]};
+    clean = i = next;
   }
   out.append(text, clean);
   out += '"';
@@ -85,8 +87,6 @@ class JsonWriter {
     detail::append_json_string(out_, text);
     return *this;
   }
-  JsonWriter& value(const char* text) { return value(std::string_view(text)); }
-  JsonWriter& value(const std::string& text) { return value(std::string_view(text)); }
   JsonWriter& value(std::same_as<bool> auto flag) { return raw(flag ? "true" : "false"); }
   JsonWriter& value(std::integral auto number)
     requires(!std::same_as<decltype(number), bool>)

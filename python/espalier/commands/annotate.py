@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Mapping
 from typing import Any
 
+from ..io.terminal import say, say_error, say_json
 from ..runs.annotate import CONSTRAIN, PURPOSES, annotation
 from ..runs.progress import shown_as
 from ..runs.summary import readable, readable_share
@@ -58,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         result = job(
             "annotate", annotation(arguments.run, with_, arguments.out, arguments.constrain, **execution), view
         )
-    print(json.dumps(result.summary, ensure_ascii=False) if arguments.json else readable(result.summary))
+    say_json(result.summary) if arguments.json else say(*readable(result.summary))
     ended = tell_end(result, "see answers.jsonl" if arguments.out else "the run's files stay as they were")
     return ended or max([tell_unread(name, result.summary) for name in with_])
 
@@ -69,9 +68,8 @@ def tell_unread(name: str, summary: Mapping[str, Any]) -> int:
     if readable_share(costs) != 0:
         return 0
     calls = sum(cost["calls"] for cost in costs)
-    print(
-        f"espalier: annotate: none of {calls} replies for --with {name} could be read, so nothing was added. "
-        "Running again would change nothing: ask another model, or try --constrain always",
-        file=sys.stderr,
+    say_error(
+        f"annotate: none of {calls} replies for --with {name} could be read, so nothing was added. "
+        "Running again would change nothing: ask another model, or try --constrain always"
     )
     return 4

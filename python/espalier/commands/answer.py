@@ -6,7 +6,7 @@ import argparse
 import json
 import sys
 
-from ..runs.job import RunResult
+from ..io.terminal import say, say_cells, say_json_line
 from ..runs.summary import labels, scores, shares
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_run_options
@@ -31,17 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
     result = do_task("answer", arguments, job_of(arguments), without=["track", *RAY_OPTIONS])
     if result is None:
         return 0
-    if arguments.json:
-        print((result.out / "answers.jsonl").read_text(encoding="utf-8"), end="")
-    else:
-        print_answers(result)
-        print(labels(result.summary), end="", file=sys.stderr)
-        for line in [*scores(result.summary), *shares(result.summary)]:
-            print(f"  {line}", file=sys.stderr)
+    with (result.out / "answers.jsonl").open(encoding="utf-8", newline="\n") as rows:
+        for row in rows:
+            if arguments.json:
+                say_json_line(row.removesuffix("\n"))
+            else:
+                say_cells(*map(json.loads(row).get, ("id", "question", "answer")))
+    for lines in () if arguments.json else (labels, scores, shares):
+        say(*(f"  {line}" for line in lines(result.summary)), to=sys.stderr)
     return tell_end(result)
-
-
-def print_answers(result: RunResult) -> None:
-    with (result.out / "answers.jsonl").open(encoding="utf-8") as rows:
-        for row in map(json.loads, rows):
-            print(row["id"], row["question"], "" if row["answer"] is None else row["answer"], sep="\t")

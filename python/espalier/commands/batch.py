@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from functools import partial
 
 from ..batch import MOST_REQUESTS, Round, ingest, outstanding, prepare
+from ..io.terminal import say, say_json
 from .shared.parser import add_command
 from .shared.run_options import add_run_options
 from .shared.task import do_task, tell_end
@@ -50,13 +50,12 @@ def print_round(done: Round, as_json: bool) -> int:
     """Prints what to do next. Returns the exit code, 1 while the run is not complete."""
     if as_json:
         files = [str(path) for path in done.files]
-        print(json.dumps({"files": files, "requests": done.requests, "open": done.run.open}))
+        say_json({"files": files, "requests": done.requests, "open": done.run.open})
     elif done.files:
-        for path in done.files:
-            print(path)
-        print(f"{done.requests} requests to send. Next: espalier batch ingest {done.run.out} RESPONSES.jsonl")
+        say(*map(str, done.files))
+        say(f"{done.requests} requests to send. Next: espalier batch ingest {done.run.out} RESPONSES.jsonl")
     elif not done.run.open:
-        print(f"complete: {done.run.out}")
+        say(f"complete: {done.run.out}")
     return 1 if done.files else tell_end(done.run)
 
 
@@ -69,11 +68,10 @@ def prepare_command(arguments: argparse.Namespace) -> int:
 def ingest_command(arguments: argparse.Namespace) -> int:
     result = ingest(arguments.out, arguments.responses, journal_file=arguments.journal)
     if arguments.json:
-        print(json.dumps({"stored": result.stored, "failed": result.failed, "unknown": result.unknown}))
+        say_json({"stored": result.stored, "failed": result.failed, "unknown": result.unknown})
         return 0
-    print(f"{result.stored} responses stored, {len(result.failed)} failed, {result.unknown} belong to no request")
-    for key, why in list(result.failed.items())[:5]:
-        print(f"  {key}: {why}")
+    say(f"{result.stored} responses stored, {len(result.failed)} failed, {result.unknown} belong to no request")
+    say(*(f"  {key}: {why}" for key, why in list(result.failed.items())[:5]))
     left = sum(outstanding(arguments.out).values())
-    print(f"{left} requests still wait" if left else "Next: the same `espalier batch prepare` again.")
+    say(f"{left} requests still wait" if left else "Next: the same `espalier batch prepare` again.")
     return 0

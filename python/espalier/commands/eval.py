@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ..io.read import count_passages
+from ..io.terminal import say, say_error, say_json
 from ..local.facts import Facts
 from ..runs.estimate import simulated_estimate
 from .shared.config import write_config
@@ -67,19 +66,19 @@ def run(arguments: argparse.Namespace) -> int:
     job = job_of(arguments, partial(final_scores, plan))
     if arguments.dry_run:
         would = planned(plan, settings, config)
-        print(json.dumps(would, ensure_ascii=False)) if arguments.json else print_plan(would)
+        say_json(would) if arguments.json else print_plan(would)
         return 0
     result = write_evaluation(plan, job, quiet=arguments.json)
     write_config(plan.out / "config.json", config)
-    table_md = plan.out / "table.md"
-    print(json.dumps(result, ensure_ascii=False) if arguments.json else table_md.read_text(encoding="utf-8"))
+    table = (plan.out / "table.md").read_text(encoding="utf-8").split("\n")
+    say_json(result) if arguments.json else say(*table)
     if not plots.available():
-        print(f"espalier: {plots.ABSENT}", file=sys.stderr)
+        say_error(plots.ABSENT)
     bad = [run for run in result["runs"] if run["status"] != "done"]
     if bad:
         first = bad[0]["error"] or first_error(plan.out / "runs" / bad[0]["name"], "open")
         names = ", ".join(run["name"] for run in bad)
-        print(f"espalier: not finished: {names} (see eval.json). {go_on(first)} The first: {first}", file=sys.stderr)
+        say_error(f"not finished: {names} (see eval.json). {go_on(first)} The first: {first}")
         return 1
     runs = [run for run in result["runs"] if run["failed"]]
     return max([tell_failed(run["name"], plan.out / "runs" / run["name"], run) for run in runs], default=0)
@@ -113,12 +112,10 @@ def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) 
 
 
 def print_plan(plan: dict[str, Any]) -> None:
-    print(f"{plan['questions']} questions, {plan['passages']} passages, {len(plan['runs'])} runs. Nothing was run")
-    for model, facts in plan["models"].items():
-        print(f"  {model}: {Facts(**facts)}")
+    say(f"{plan['questions']} questions, {plan['passages']} passages, {len(plan['runs'])} runs. Nothing was run")
+    say(*(f"  {model}: {Facts(**facts)}" for model, facts in plan["models"].items()))
     for run in plan["runs"]:
         chosen = [f"preset {run['preset']}"] if run["preset"] else []
-        print("  ".join([f"  {run['name']}", *chosen, *(f"{name}={value}" for name, value in run["set"].items())]))
+        say("  ".join([f"  {run['name']}", *chosen, *(f"{name}={value}" for name, value in run["set"].items())]))
         print_estimate(run["estimate"])
-    for name, error in plan["refused"].items():
-        print(f"  {name} cannot run: {error}")
+    say(*(f"  {name} cannot run: {error}" for name, error in plan["refused"].items()))

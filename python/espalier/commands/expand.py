@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
+from ..io.terminal import say, say_json
 from ..runs.summary import readable
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_run_options
@@ -31,10 +31,10 @@ def run(arguments: argparse.Namespace) -> int:
     if result is None:
         return 0
     if arguments.json:
-        print(json.dumps(result.summary, ensure_ascii=False))
+        say_json(result.summary)
     else:
-        print(readable(result.summary))
+        say(*readable(result.summary))
         if result.recognised:
-            print("This run was finished before. Nothing was run.")
-        print(f"Report: {result.out / 'report.html'}")
+            say("This run was finished before. Nothing was run.")
+        say(f"Report: {result.out / 'report.html'}")
     return tell_end(result)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 
 from ..export import FORMATS, export
 from ..export.format import STYLES
 from ..export.traces.advantages import ADVANTAGES
+from ..io.terminal import say, say_json
 
 SUMMARY = "Write a run's training rows in the formats of trainers."
 EXAMPLES = (
@@ -75,13 +75,12 @@ def run(arguments: argparse.Namespace) -> int:
     names += ("max_length", "advantage", "beta", "licences")
     files = export(arguments.run, arguments.format, **{name: getattr(arguments, name) for name in names})
     if arguments.json:
-        print(json.dumps([asdict(file) | {"path": str(file.path)} for file in files], ensure_ascii=False))
+        say_json([asdict(file) | {"path": str(file.path)} for file in files])
         return 0
     for file in files:
-        print(f"{file.path}: {file.rows:,} rows of {file.product}.jsonl, for {', '.join(file.trainers)}")
-        for why, pairs in file.left_out.items():
-            print(f"  {pairs:,} pairs left out: {why}")
+        say(f"{file.path}: {file.rows:,} rows of {file.product}.jsonl, for {', '.join(file.trainers)}")
+        say(*(f"  {pairs:,} pairs left out: {why}" for why, pairs in file.left_out.items()))
         for report in file.lengths:
             lost = ", ".join(f"{n:,} {verdict}" for verdict, n in sorted(report.rows.items()))
-            print(f"  {report.trainer} {report.rule}: {lost}, longest {report.longest:,}")
+            say(f"  {report.trainer} {report.rule}: {lost}, longest {report.longest:,}")
     return 0

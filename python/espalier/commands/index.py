@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._core import Index, Passage, Query, build_index
+from .._core import Index, Query, build_index
 from ..errors import InputError
-from ..io.text import plain
+from ..io.terminal import say, say_json
 from ..runs.progress import ProgressView, eta, shown_as
 from ..runs.summary import table
 from .shared.encoder import add_encoder_options, add_retriever_option, encoder_of, retriever_over
@@ -128,24 +128,23 @@ def _info(arguments: argparse.Namespace) -> int:
 
 def _print_description(description: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(description, ensure_ascii=False))
+        say_json(description)
         return
     corpus, bm25 = description["corpus"], description["bm25"]
     rows = [
         ("folder", description["folder"]),
-        ("corpus", f"{corpus['passages']:,} passages of {plain(corpus['source'])}, {size(corpus['bytes'])}"),
+        ("corpus", f"{corpus['passages']:,} passages of {corpus['source']}, {size(corpus['bytes'])}"),
         ("BM25", f"{bm25['terms']:,} terms, {bm25['postings']:,} postings, {size(bm25['bytes'])}"),
         ("", f"analyzer {bm25['analyzer']}, k1 {bm25['k1']}, b {bm25['b']}"),
         ("fingerprint", bm25["fingerprint"]),
     ]
     if dense := description.get("dense"):
         shape = f"{dense['dimension']} dimensions, {dense['metric']}, {size(dense['bytes'])}"
-        made = f"encoder {plain(dense['encoder'])}, profile {plain(dense['profile'])}"
+        made = f"encoder {dense['encoder']}, profile {dense['profile']}"
         rows += [("vectors", shape), ("", made)]
     if description.get("verified"):
         rows.append(("verified", "every byte is as it was written"))
-    for name, text in rows:
-        print(f"{name:<12}{text}")
+    say(*(f"{name:<12}{text}" for name, text in rows))
 
 
 def size(count: int) -> str:
@@ -184,15 +183,10 @@ def _search(arguments: argparse.Namespace) -> int:
         raise ValueError("what is looked for? Give a query, or --queries FILE")
     retriever = retriever_over(Index(arguments.index), arguments)
     for query, found in zip(queries, retriever([Query(text, arguments.k) for text in queries]), strict=True):
-        print(_as_json(query, found) if arguments.json else _as_table(query, found))
+        if arguments.json:
+            passages = [{"id": p.id, "title": p.title, "text": p.text, "score": p.score} for p in found]
+            say_json({"query": query, "passages": passages})
+        else:
+            rows = [(f"{p.score:.4f}", p.id, p.title, " ".join(p.text.split())[:80]) for p in found]
+            say(query, *table(("score", "id", "title", "text"), rows, left=4), "")
     return 0
-
-
-def _as_json(query: str, found: list[Passage]) -> str:
-    passages = [{"id": p.id, "title": p.title, "text": p.text, "score": p.score} for p in found]
-    return json.dumps({"query": query, "passages": passages}, ensure_ascii=False)
-
-
-def _as_table(query: str, found: list[Passage]) -> str:
-    rows = [(f"{p.score:.4f}", plain(p.id), plain(p.title), plain(p.text)[:80]) for p in found]
-    return "\n".join([plain(query), *table(("score", "id", "title", "text"), rows, left=4), ""])

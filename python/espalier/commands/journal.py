@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..io.journal import connect, journal_of
+from ..io.terminal import say, say_json
 from ..runs.summary import table
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     found = stats(journal_of(arguments.journal))
-    print(json.dumps(found, ensure_ascii=False) if arguments.json else readable(found))
+    say_json(found) if arguments.json else say(*readable(found))
     return 0
 
 
@@ -75,7 +75,7 @@ def stats(file: Path) -> dict[str, Any]:
     }
 
 
-def readable(found: dict[str, Any]) -> str:
+def readable(found: dict[str, Any]) -> list[str]:
     header = ["kind", "model or index", "records", "requests", "prompt tokens", "tokens", "MB", "ms p50", "p90", "p99"]
     rows = [
         (
@@ -90,4 +90,4 @@ def readable(found: dict[str, Any]) -> str:
     size = f"{found['bytes'] / 1e6:.1f} MB, {found['request_bytes'] / 1e6:.1f} MB of it requests"
     lines = [f"{found['file']}: {size}", *(table(header, rows, left=2) if rows else ["no records"])]
     lines += [f"run {run['identity']}: paid for {run['records']:,} records" for run in found["runs"]]
-    return "\n".join(lines)
+    return lines

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
+from ..io.terminal import say, say_json
 from ..runs.merge import merge
 from ..runs.summary import readable
 from .shared.task import tell_end
@@ -31,10 +31,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     result = merge(arguments.shards, out=arguments.out, journal=arguments.journal)
     if arguments.json:
-        print(json.dumps(result.summary, ensure_ascii=False))
+        say_json(result.summary)
     else:
-        print(readable(result.summary))
+        say(*readable(result.summary))
         if result.recognised:
-            print("These shards were merged before. Nothing was done.")
-        print(f"Report: {result.out / 'report.html'}")
+            say("These shards were merged before. Nothing was done.")
+        say(f"Report: {result.out / 'report.html'}")
     return tell_end(result)

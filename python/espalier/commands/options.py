@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from .. import _core
+from ..io.terminal import say, say_json
 from ..runs.summary import table
 from ..search.method import Method
 
@@ -69,30 +70,23 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.methods:
         known = methods()
         if arguments.json:
-            print(json.dumps(known, ensure_ascii=False))
+            say_json(known)
             return 0
         lines = [[", ".join(v).replace(".jsonl", "") if isinstance(v, list) else v for v in m.values()] for m in known]
-        print("\n".join(table(("method", "what it is", "asks for", "expand makes"), lines, left=4)))
-        print(
-            "`espalier options --method NAME` lists the options of one, `espalier prompts show --method NAME` prompts"
-        )
+        say(*table(("method", "what it is", "asks for", "expand makes"), lines, left=4))
+        say("`espalier options --method NAME` lists the options of one, `espalier prompts show --method NAME` prompts")
         return 0
     rows = _core.method_options(arguments.method)
     if arguments.json:
         keys = ("option", "default", "allowed", "explanation", "type")
-        print(
-            json.dumps(
-                [dict(zip(keys, row, strict=True)) | {"default": json.loads(row[1])} for row in rows],
-                ensure_ascii=False,
-            )
-        )
+        say_json([dict(zip(keys, row, strict=True)) | {"default": json.loads(row[1])} for row in rows])
         return 0
     own = [row for row in rows if not row[0].startswith("sampling.")]
     shown = [(name, short(default), *more[:2]) for name, default, *more in own]
-    print("\n".join(table(("option", "default", "allowed", "explanation"), shown, left=4)))
+    say(*table(("option", "default", "allowed", "explanation"), shown, left=4))
     if alone := [row[0].split(".") for row in rows if row[0].startswith("sampling.")]:
         purposes, names = (", ".join(dict.fromkeys(parts)) for parts in list(zip(*alone, strict=True))[1:])
-        print(f"sampling.PURPOSE.NAME is an option of one purpose alone. NAME: {names}. PURPOSE: {purposes}")
+        say(f"sampling.PURPOSE.NAME is an option of one purpose alone. NAME: {names}. PURPOSE: {purposes}")
     return 0
 
 

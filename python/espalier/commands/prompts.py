@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from ..doctor.finding import tell
 from ..doctor.prompts import MethodPrompt, check_prompts, method_prompts, write_prompts
+from ..io.terminal import say, say_json
 from .shared.parser import add_command
 from .shared.run_options import add_method_option, pairs
 
@@ -50,11 +50,11 @@ def _show(arguments: argparse.Namespace) -> int:
     if arguments.out:
         write_prompts(Path(arguments.out), prompts)
     if arguments.json:
-        print(json.dumps([as_json(prompt) for prompt in prompts], ensure_ascii=False))
+        say_json([as_json(prompt) for prompt in prompts])
     elif arguments.out:
-        print(f"{arguments.out}: {len(prompts)} prompts of {arguments.method}")
+        say(f"{arguments.out}: {len(prompts)} prompts of {arguments.method}")
     else:
-        print("\n".join(as_text(prompt) for prompt in prompts), end="")
+        say(*"\n".join(as_text(prompt) for prompt in prompts).removesuffix("\n").split("\n"))
     return 0
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from .._core import Passage
 from ..datasets import FORMATS, read_aliases, read_examples, said_twice
 from ..errors import InputError
 from ..io.files import write_jsonl
+from ..io.terminal import say, say_error, say_json
 
 SUMMARY = "Convert a published set of questions into the files that runs read."
 EXAMPLES = (
@@ -60,14 +59,14 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.corpus:
         write_jsonl(arguments.corpus, map(corpus_row, passages.values()))
     if twice := said_twice(asked):
-        print(f"espalier: {arguments.source}: {twice}", file=sys.stderr)
+        say_error(f"{arguments.source}: {twice}")
     if arguments.json:
-        print(json.dumps({"questions": len(asked), "without_gold": without_gold, "passages": len(passages)}))
+        say_json({"questions": len(asked), "without_gold": without_gold, "passages": len(passages)})
         return 0
     hidden = f", {without_gold:,} of them without gold answers" if without_gold else ""
-    print(f"{Path(arguments.out)}: {len(asked):,} questions{hidden}")
+    say(f"{Path(arguments.out)}: {len(asked):,} questions{hidden}")
     if arguments.corpus:
-        print(f"{Path(arguments.corpus)}: {len(passages):,} passages")
+        say(f"{Path(arguments.corpus)}: {len(passages):,} passages")
     return 0
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import _core
 from ..errors import InputError
+from ..io.terminal import say, say_error, say_json
 from ..report import renew_report, write_report
 
 SUMMARY = "Write the page of a run, or show two runs over the same questions side by side."
@@ -41,9 +40,9 @@ def run(arguments: argparse.Namespace) -> int:
         page = write_page(folders, arguments.out)
     found = compared(folders, page, arguments) if len(folders) == 2 else {}
     if arguments.json:
-        print(json.dumps({"report": str(page) if page else None, **found}, ensure_ascii=False))
+        say_json({"report": str(page) if page else None, **found})
     elif page:
-        print(f"Report: {page}")
+        say(f"Report: {page}")
     return 0
 
 
@@ -69,8 +68,8 @@ def compared(folders: Sequence[Path], page: Path | None, arguments: argparse.Nam
     except InputError as error:
         if page is None:
             raise
-        print(f"espalier: no table: {error}", file=sys.stderr)
+        say_error(f"no table: {error}")
         return {}
     if not arguments.json:
-        print(to_markdown(comparison_tables(result, arguments.rows), []))
+        say(*to_markdown(comparison_tables(result, arguments.rows), []).split("\n"))
     return result

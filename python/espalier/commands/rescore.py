@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 
+from ..io.terminal import say, say_json
 from ..runs.progress import shown_as
 from ..runs.rescore import rescore
 from ..runs.summary import readable
@@ -34,10 +34,10 @@ def run(arguments: argparse.Namespace) -> int:
     with shown_as(quiet=arguments.json) as view:
         result = rescore(arguments.run, pairs("--set", arguments.set, "OPTION=VALUE"), out=arguments.out, progress=view)
     if arguments.json:
-        print(json.dumps(result.summary, ensure_ascii=False))
+        say_json(result.summary)
         return 0
-    print(readable(result.summary))
+    say(*readable(result.summary))
     if result.open:
-        print(f"undetermined: {result.open} questions, because their search would have asked more than this run did")
-    print(f"Report: {result.out / 'report.html'}")
+        say(f"undetermined: {result.open} questions, because their search would have asked more than this run did")
+    say(f"Report: {result.out / 'report.html'}")
     return 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
+from ..io.terminal import say, say_json
 from ..runs.progress import shown_as
 from ..train import run_stage
 from ..train.options import (
@@ -89,9 +89,9 @@ def run(arguments: argparse.Namespace) -> int:
     options = options_of(kind, {name: getattr(arguments, name) for name in names if hasattr(arguments, name)})
     trained = run_stage(options, shown_as(quiet=arguments.json))
     if arguments.json:
-        print(json.dumps(vars(trained) | {"out": str(trained.out)}))
+        say_json(vars(trained) | {"out": str(trained.out)})
         return 0
     held_out = "" if trained.eval_loss is None else f", {trained.eval_loss:.4f} on the held-out rows"
     loss = "" if trained.loss is None else f", loss {trained.loss:.4f}"
-    print(f"{trained.out}: {trained.steps:,} steps{loss}{held_out}")
+    say(f"{trained.out}: {trained.steps:,} steps{loss}{held_out}")
     return 0

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
+from ..io.terminal import say, say_json
 from ..runs.job import write_world
 
 SUMMARY = "Generate passages and multi-hop questions."
@@ -36,8 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     written = {name: str(Path(arguments.out) / f"{name}.jsonl") for name in ("questions", "corpus")}
     if arguments.json:
-        print(json.dumps(written, ensure_ascii=False))
+        say_json(written)
         return 0
-    print(f"{written['questions']}: {arguments.questions} questions")
-    print(f"{written['corpus']}: {arguments.passages} passages")
+    say(f"{written['questions']}: {arguments.questions} questions")
+    say(f"{written['corpus']}: {arguments.passages} passages")
     return 0

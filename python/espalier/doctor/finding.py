@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+
+from ..io.terminal import say, say_json
 
 
 def tell(findings: Iterable[Finding], *, as_json: bool) -> int:
@@ -16,15 +17,15 @@ def tell(findings: Iterable[Finding], *, as_json: bool) -> int:
             print_finding(finding)
     problems = sum(finding.state == "problem" for finding in told)
     if as_json:
-        print(json.dumps({"problems": problems, "findings": [vars(finding) for finding in told]}, ensure_ascii=False))
+        say_json({"problems": problems, "findings": [vars(finding) for finding in told]})
     return problems
 
 
 def print_finding(finding: Finding) -> None:
     """One line, and its advice below."""
-    print(f"{finding.state:<9}{finding.part + ':':<18} {' '.join(finding.found.split())}")
+    say(f"{finding.state:<9}{finding.part + ':':<18} {finding.found}")
     if finding.advice:
-        print(f"{'':<9}{finding.advice}", flush=True)
+        say(f"{'':<9}{finding.advice}")
 
 
 @dataclass(frozen=True)

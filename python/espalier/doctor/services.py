@@ -10,11 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from .. import _core
-from ..errors import Error, MissingPart
+from ..errors import Error, MissingPart, one_line
 from ..local.llama_cpp import opened_encoder
 from ..local.sources import encoder_source_of, source_of
 from ..runs.job import run_job, try_prompts
-from ..runs.summary import one_line
 from .finding import Finding, ok, problem, warning
 
 SECONDS = 30.0

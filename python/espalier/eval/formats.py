@@ -43,8 +43,7 @@ def to_latex(tables: Sequence[Table], said: Sequence[str]) -> str:
 def to_csv(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    for row in rows:
+    for row in (header, *rows):
         writer.writerow([text.csv_cell(c) if isinstance(c, str) else "" if c is None else repr(c) for c in row])
     return out.getvalue()
 

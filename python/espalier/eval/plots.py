@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ..io.text import plain
+from ..errors import one_line
 from ..notebook.picture import LOOK, Picture
 from .tables import finished
 
@@ -43,7 +43,7 @@ def picture(result: Mapping[str, Any], title: str, across: str) -> tuple[Any, An
 
     figure = Figure(figsize=(6.4, 4.4))
     axes = figure.add_subplot()
-    model = "simulated model" if result["simulated"] else plain(str(result["model"]))
+    model = "simulated model" if result["simulated"] else one_line(str(result["model"]))
     axes.set_title(f"{title}\n{model}, {result['questions']} questions")
     axes.set_xlabel(across)
     axes.set_ylabel("F1 (%)")
@@ -95,5 +95,5 @@ def along_sweep(result: Mapping[str, Any], points: Sequence[Mapping[str, Any]], 
     for i, run in enumerate(points):
         calls = "?" if run["calls"] is None else f"{run['calls']:.1f}"
         axes.annotate(f"{calls} calls", (i, 100 * run["f1"]), xytext=(4, 4), textcoords="offset points", fontsize=7)
-    axes.set_xticks(range(len(points)), [plain(run["point"][1]) for run in points])
+    axes.set_xticks(range(len(points)), [one_line(run["point"][1]) for run in points])
     return figure

@@ -18,6 +18,7 @@ from .._core import Question
 from ..datasets import read_questions
 from ..errors import Error
 from ..io.files import working, write_jsonl, write_text
+from ..io.terminal import say
 from ..runs.given import given
 from ..runs.job import Job, RunResult, run_job
 from ..runs.progress import ProgressView, shown_as
@@ -36,7 +37,7 @@ def views(*, quiet: bool) -> Callable[[str], ProgressView]:
 
     def view(title: str) -> ProgressView:
         if not quiet:
-            print(title, file=sys.stderr)
+            say(title, to=sys.stderr)
         return shown_as(quiet=quiet)
 
     return view

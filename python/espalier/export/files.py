@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import MissingPart
-from ..io.files import read_object, replacing, write_text
+from ..io.files import as_json, read_object, replacing, write_text
 from .format import Columns, Format
-
-LINE_ENDS = {ord(c): f"\\u{ord(c):04x}" for c in "\x85\u2028\u2029"}
-"""What JSON allows within a text, and what some readers of lines take for the end of one."""
 
 
 def need_pyarrow() -> None:
@@ -40,12 +36,6 @@ def write_parquet(path: Path, rows: Sequence[Columns], schema: Any) -> None:
 
     with replacing(path) as file:
         pq.write_table(pa.Table.from_pylist(list(rows), schema=schema), file)
-
-
-def as_json(value: object, indent: int | None = None) -> str:
-    separators = None if indent else (",", ":")
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
-    return text.translate(LINE_ENDS)
 
 
 def write_rows(path: Path, format: Format, rows: Sequence[Columns]) -> None:

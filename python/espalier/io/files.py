@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any, BinaryIO
 from .. import _core
 from .._core import Tree
 from ..errors import InputError
+from .text import json_escape
+
+LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -40,27 +44,28 @@ def record_of(run: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def working(folder: str | os.PathLike[str], work: str) -> Iterator[Path]:
+def working(folder: str | os.PathLike[str], work: str, *, shared: bool = False) -> Iterator[Path]:
     """Keeps others out of a folder, and gives another within for new files: they take their places in `folder` at the
-    end, all of them or, after an error, none. `work` is what others are told.
+    end, all of them or, after an error, none. `work` is what others are told. Files that hold no prompts are `shared`
+    with other users of the machine, as the umask says.
 
     Raises InputError that says who works there.
     """
     held = _core.WorkFolder(folder, work)
     try:
         yield held.next
-        held.commit()
+        held.commit(shared)
     finally:
         held.release()
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file for writing that replaces `path` once it is whole. After an error nothing remains."""
+def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
+    """A file that replaces `path` once it is whole. After an error nothing remains. `private`: mode 0600."""
     target = Path(path)
     part = target.with_name(target.name + ".part")
     try:
-        with part.open("wb") as file:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -69,13 +74,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def write_jsonl(path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any] | Tree]) -> None:
-    """Writes rows or trees, one per line. The file appears whole or not at all."""
-    with replacing(path) as file:
+def as_json(value: object, indent: int | None = None) -> str:
+    """JSON, on one line without `indent`: U+0085, U+2028 and U+2029, which some take for a line's end, are escaped."""
+    separators = None if indent else (",", ":")
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators)
+    return LINE_ENDS.sub(json_escape, text)
+
+
+def write_jsonl(
+    path: str | os.PathLike[str], rows: Iterable[Mapping[str, Any] | Tree], *, private: bool = False
+) -> None:
+    """Writes rows or trees, one per line. The file appears whole or not at all. `private`: mode 0600."""
+    with replacing(path, private=private) as file:
         for row in rows:
-            text = (
-                row.to_json() if isinstance(row, Tree) else json.dumps(row, ensure_ascii=False, separators=(",", ":"))
-            )
+            text = row.to_json() if isinstance(row, Tree) else as_json(row)
             file.write(f"{text}\n".encode())
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Error, InputError, MissingPart
+from ..io.terminal import say
 from .gguf import Header, content_hash, read_header
 from .memory import available_memory, default_threads, gib
 
@@ -226,7 +227,7 @@ def _standard_error_into(lines: list[str]) -> Iterator[None]:
             os.dup2(before, 2)
             os.close(before)
         kept.seek(0)
-        os.write(2, kept.read())
+        say(*kept.read().decode(errors="replace").splitlines(), to=sys.stderr)  # it quotes the model's file
 
 
 def _reason(log: list[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .._core import Tree, answer_node
-from ..io.text import plain
+from ..errors import one_line
 from .picture import Picture, drawn
 
 
@@ -32,11 +32,9 @@ def path_to(nodes: Sequence[Mapping[str, Any]], node: int | None) -> set[int]:
 
 
 def chosen(nodes: Sequence[Mapping[str, Any]], most: int, always: Sequence[int] = ()) -> set[int]:
-    """The root, the paths to `always`, and the most visited nodes below chosen ones, `most` in all."""
+    """The root, the paths to `always` from above, and the most visited nodes below chosen ones, `most` in all."""
     children = children_of(nodes)
-    taken = {0}
-    for node in always:
-        taken |= path_to(nodes, node)
+    taken = set(sorted({0}.union(*(path_to(nodes, node) for node in always)))[:most])  # parents have smaller numbers
     waiting = [(-nodes[child]["visits"], child) for node in taken for child in children[node] if child not in taken]
     heapq.heapify(waiting)
     while waiting and len(taken) < most:
@@ -70,10 +68,11 @@ def figure_of(tree: Tree, most: int) -> Any:
     nodes = record["nodes"]
     ending = answer_node(tree)
     path = path_to(nodes, None if ending is None else ending.id)
-    shown = chosen(nodes, most, sorted(path))
-    children = [[child for child in below if child in shown] for below in children_of(nodes)]
+    shown = chosen(nodes, most, [] if ending is None else [ending.id])
+    all_children = children_of(nodes)
+    children = [[child for child in below if child in shown] for below in all_children]
     places = layout(children)
-    left_out = {n: sum(1 for node in nodes if node["parent"] == n) - len(children[n]) for n in shown}
+    left_out = {n: len(all_children[n]) - len(children[n]) for n in shown}
 
     columns = max(x for x, _ in places.values()) + 1
     rows = max(y for _, y in places.values()) + 1
@@ -103,6 +102,7 @@ def figure_of(tree: Tree, most: int) -> Any:
     bar.tick_params(labelsize=6, length=2)
     bar.set_title("value" + ", oracle" * record["oracle"], fontsize=6, pad=2)
     notes = "bold: path to the answer   dashed: pruned   N visits, V value, R reward   +n: children not shown"
+    notes += f"   {len(nodes) - len(shown):,} of {len(nodes):,} nodes are left out" * (len(shown) < len(nodes))
     axes.text(1.5, height - 0.3, notes, fontsize=6, color=SOFT, va="center")
     return figure
 
@@ -129,7 +129,7 @@ def layout(children: Sequence[Sequence[int]]) -> dict[int, tuple[int, float]]:
 
 def labelled(node: Mapping[str, Any], question: str) -> str:
     """What the node says, its numbers, and why it was pruned: four lines at most."""
-    words = plain(node.get("text", question))
+    words = one_line(node.get("text", question))
     kind = node.get("kind", "question").replace("_", " ")
     reason = [node["reason"].replace("_", " ")] if node.get("reason") else []
     lines = textwrap.wrap(f"{kind}: {words}", LINE, max_lines=3 - len(reason), placeholder=" …")

@@ -11,12 +11,14 @@ import base64
 import hashlib
 import json
 import os
+import re
 from functools import cache
 from pathlib import Path
 
 from .. import _core
-from ..errors import InputError
+from ..errors import UNSEEN, InputError
 from ..io.files import replacing, working
+from ..io.text import json_escape
 from .rows import QuestionRows, rows_of
 from .summary import escaped, head, label_of, title_of
 
@@ -72,22 +74,14 @@ FOOT = (
     "follows from the run's trees alone, except the names of model and retriever, the notes, and why questions are "
     "open. A comparison of two runs also shows their seconds.</p>"
 )
-ESCAPES = (
-    (b"<", rb"\u003c"),
-    (b">", rb"\u003e"),
-    (b"&", rb"\u0026"),
-    ("\u2028".encode(), rb"\u2028"),
-    ("\u2029".encode(), rb"\u2029"),
-)
+ESCAPED = re.compile(rf"[<>&]|(?![\n\r\t]){UNSEEN.pattern}")
 
 
 def json_in_html(text: bytes) -> bytes:
-    r"""JSON for a script element. The characters < > & U+2028 U+2029, which JSON has only inside strings, become `\u`
-    escapes. The JSON keeps its meaning, and nothing in it can end the element.
+    r"""JSON for a script element. The characters < > & and those that nobody would see, which JSON has only inside
+    strings, become `\u` escapes. The JSON keeps its meaning, and nothing in it can end the element.
     """
-    for character, escape in ESCAPES:
-        text = text.replace(character, escape)
-    return text
+    return ESCAPED.sub(json_escape, text.decode(errors="replace")).encode()
 
 
 def block(name: str, text: bytes) -> bytes:
@@ -152,7 +146,7 @@ def write_report(
     """
     run = Path(folder)
     summary = summary_of(run)
-    with replacing(target) as page:
+    with replacing(target, private=True) as page:
         page.write(beginning(summary))
         others: dict[str, QuestionRows] = {}  # the page holds all of them, so memory can
         if other is not None:

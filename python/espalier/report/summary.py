@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..errors import one_line
+
 TILES = {"em": "exact match", "f1": "F1", "acc": "accuracy", "calls": "calls", "retrievals": "retrievals"}
 SCORES = ("em", "f1", "acc")
 RARE = ("cut_read", "refused", "repairs", "repaired", "constrained")
@@ -17,12 +19,12 @@ BADGES = {
     "oracle": ("oracle", "gold answers steered these searches: no comparison with methods that do not see them"),
     "simulated": ("simulated model", "a program with set skills wrote model texts: no measure of a real model"),
 }
-ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;", "\0": "\ufffd"})
+ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
 
 def escaped(text: str) -> str:
-    """Text as HTML text or inside a quoted attribute. NUL, which HTML does not allow, becomes U+FFFD."""
-    return text.translate(ESCAPES)
+    """Text as one line of HTML text or inside a quoted attribute."""
+    return one_line(text).translate(ESCAPES)
 
 
 def words(name: str) -> str:

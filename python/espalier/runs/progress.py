@@ -10,6 +10,8 @@ from collections.abc import Callable
 from typing import TextIO
 
 from .._core import Progress
+from ..errors import one_line
+from ..io.terminal import say
 
 log = logging.getLogger("espalier")
 
@@ -72,7 +74,7 @@ class ProgressView:
 
     def say(self, line: str) -> None:
         """Prints a separate line at once."""
-        print(line, file=sys.stderr, flush=True)
+        say(line, to=sys.stderr)
 
 
 class News:
@@ -96,7 +98,7 @@ def warning(progress: Callable[[Progress], None] | None) -> Callable[[Progress],
 
     def tell(at: Progress) -> None:
         if trouble := news(at.trouble):
-            log.warning("%s", trouble)
+            log.warning("%s", one_line(trouble))
         if progress is not None:
             progress(at)
 
@@ -120,7 +122,7 @@ class Lines(ProgressView):
         self.say(text)
 
     def say(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
+        say(line, to=self._stream)
 
 
 class Bar(ProgressView):
@@ -138,11 +140,11 @@ class Bar(ProgressView):
         columns = shutil.get_terminal_size().columns
         filled = 20 * done // max(of_all, 1)
         line = f"[{'#' * filled}{'.' * (20 - filled)}] {text}"
-        self._stream.write("\r\x1b[K" + line[: columns - 1])
+        self._stream.write("\r\x1b[K" + one_line(line)[: columns - 1])
         self._stream.flush()
 
     def say(self, line: str) -> None:
-        self._stream.write(f"\r\x1b[K{line}\n")
+        self._stream.write(f"\r\x1b[K{one_line(line)}\n")
         self._stream.flush()
 
     def __exit__(self, *error: object) -> None:

@@ -9,6 +9,7 @@ from math import floor
 from typing import Any
 
 from .. import _core
+from ..errors import one_line
 
 SCORES = ("em", "f1", "acc")
 LATE = ("thinking_tokens", "grammar_broken")
@@ -100,7 +101,7 @@ def split(note: str) -> tuple[str, str]:
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> list[str]:
     """Lines with columns side by side, the first `left` of them on the left."""
-    cells = [list(header), *map(list, rows)]
+    cells = [[one_line(cell) for cell in row] for row in (header, *rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
     return [
         "  ".join(
@@ -110,19 +111,14 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1
     ]
 
 
-def labels(summary: dict[str, Any]) -> str:
+def labels(summary: dict[str, Any]) -> list[str]:
     """The labels that must be shown with the results."""
     said = []
     if summary["simulated"]:
-        said.append("simulated: no real language model was asked")
+        said.append("[simulated: no real language model was asked]")
     if summary["oracle"]:
-        said.append("oracle: gold answers steered the trees")
-    return "".join(f"  [{label}]\n" for label in said)
-
-
-def one_line(text: str) -> str:
-    """A text of a model as one line that a terminal may show: what cannot be printed becomes an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+        said.append("[oracle: gold answers steered the trees]")
+    return said
 
 
 def readable_share(costs: Iterable[Mapping[str, int]]) -> float | None:
@@ -239,13 +235,11 @@ def scores(summary: Mapping[str, Any]) -> list[str]:
     return [f"{said}   without an answer {summary['null_predictions']}"]
 
 
-def readable(summary: dict[str, Any]) -> str:
-    """The summary as text."""
+def readable(summary: dict[str, Any]) -> list[str]:
+    """The summary as lines of text."""
     backends = f"model {summary['model']}, retriever {summary['retriever']}"
     lines = [f"{summary['method']}: {summary['questions']} questions, {backends}"]
-    if said := labels(summary).rstrip("\n"):
-        lines.append(said)
-    lines += [f"  {line}" for line in scores(summary)]
+    lines += [f"  {line}" for line in (*labels(summary), *scores(summary))]
     states = [f"{name} {summary[name]}" for name in ("done", "budget", "open", "failed") if summary[name]]
     lines.append("  questions: " + ", ".join(states))
     purposes = summary["by_purpose"]
@@ -269,5 +263,4 @@ def readable(summary: dict[str, Any]) -> str:
     pruned = [f"{reason} {count:,}" for reason, count in summary["pruned"].items() if count]
     lines.append(f"  {summary['nodes']:,} nodes, pruned: " + (", ".join(pruned) or "none"))
     lines += [f"  {file}: {note}" for file, note in summary.get("notes", {}).items()]
-    lines.append(f"  {summary['seconds']:.1f} s")
-    return "\n".join(lines)
+    return [*lines, f"  {summary['seconds']:.1f} s"]

@@ -178,7 +178,7 @@ class Answers:
             return None
         trace_id = f"{tree.question.id}-{uuid.uuid4().hex[:8]}"
         try:
-            await asyncio.to_thread(write_jsonl, self._offer.traces / f"{trace_id}.jsonl", [tree])
+            await asyncio.to_thread(write_jsonl, self._offer.traces / f"{trace_id}.jsonl", [tree], private=True)
         except OSError as error:
             log.error("the tree of %s cannot be kept: %s", trace_id, error)
             return None

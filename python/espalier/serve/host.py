@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import hmac
 import ipaddress
-import json
 import logging
 import os
 import resource
 import signal
-import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +22,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from .. import _core
+from ..io.terminal import say, say_json
 from .connections import Connections
 from .limits import Gate, Refusal
 
@@ -316,13 +315,8 @@ def announce(what: str, *, as_json: bool, **facts: object) -> Listening:
 
     def listening(url: str, port: int) -> None:
         if as_json:
-            print(
-                json.dumps(
-                    {"event": "listening", "serves": what, "url": url, "port": port, "pid": os.getpid(), **facts}
-                )
-            )
+            say_json({"event": "listening", "serves": what, "url": url, "port": port, "pid": os.getpid(), **facts})
         else:
-            print(f"{what} at {url}; Ctrl-C stops")
-        sys.stdout.flush()
+            say(f"{what} at {url}; Ctrl-C stops")
 
     return listening

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .._core import Tree, settle
-from ..errors import InputError
+from ..errors import InputError, one_line
 from ..io.fields import Fields
 from ..io.files import read_object
 from ..io.read import read_trees
@@ -80,7 +80,8 @@ class Run:
             raise InputError(f"{self.folder}: holds no finished run (no summary.json)")
 
     def __repr__(self) -> str:
-        return f"<espalier.Run {self.folder}: {self.summary['method']}, {self.summary['questions']:,} questions>"
+        summary = self.summary
+        return one_line(f"<espalier.Run {self.folder}: {summary['method']}, {summary['questions']:,} questions>")
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
-from ..errors import InputError, MissingPart
+from ..errors import InputError, MissingPart, one_line
 from ..io.files import replacing
 
 DTYPES = {"text": "string", "int": "Int64", "float": "float64", "bool": "boolean", "texts": "object"}
@@ -34,7 +35,8 @@ class Table:
         return ({name: row.get(name) for name in self.columns} for row in self._rows)
 
     def __repr__(self) -> str:
-        return f"<espalier.tables.Table {self.name}: {len(self):,} rows of {', '.join(self.columns)}>"
+        names = shorten(one_line(", ".join(self.columns)), 500, placeholder=f" ... {len(self.columns):,} columns")
+        return f"<espalier.tables.Table {self.name}: {len(self):,} rows of {names}>"
 
     def _column(self, name: str) -> list[Any]:
         return [row.get(name) for row in self._rows]

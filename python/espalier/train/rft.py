@@ -131,7 +131,7 @@ def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
     if source.kind == "micro":
         raise ValueError(f"option 'model': {options.model} is not allowed, must be a model that can answer already")
     out = Path(options.out)
-    with working(out, "train rft") as next_files:
+    with working(out, "train rft", shared=True) as next_files:
         plan = {"stage": "rft", **options.plan, "model": source.name, "weights": source.hash}
         plan["data"] = [content_hash(one) for one in (options.questions, options.corpus)]
         whole = begin(out, plan, overwrite=options.overwrite, sampled=out / "samples")

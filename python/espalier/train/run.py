@@ -46,7 +46,8 @@ def run(
     out = Path(options.out)
     if source.path is not None and out.resolve() == source.path.resolve():
         raise InputError(f"option 'out': {out} is the model that the training begins with: name another folder")
-    with warnings.catch_warnings(), working(out, f"train {options.stage}") as next_files, view or nullcontext():
+    folder = working(out, f"train {options.stage}", shared=True)
+    with warnings.catch_warnings(), folder as next_files, view or nullcontext():
         # peft and TRL use the old names of transformers for what is not asked for here.
         warnings.filterwarnings("ignore", "`(is_)?gradient_checkpointing` is deprecated", FutureWarning)
         plan = {"stage": options.stage, **options.plan, "model": source.name, "weights": source.hash}

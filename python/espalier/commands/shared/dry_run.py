@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import _core
 from ...io.read import count_passages
+from ...io.terminal import say, say_json
 from ...local.facts import Facts, facts_of
 from ...local.sources import encoder_source_of, source_of
 from ...runs.estimate import COUNTS, Estimate, simulated_estimate, usd_of
@@ -34,15 +35,14 @@ def dry_run(task: str, settings: Mapping[str, Any], config: Mapping[str, Any], *
     if as_json:
         row = {"config": resolved, "questions": questions, "passages": passages, "estimate": estimate}
         row["models"] = {name: facts._asdict() for name, facts in models.items()}
-        print(json.dumps(row, ensure_ascii=False))
+        say_json(row)
         return
-    print(f"options and inputs are good: {questions} questions, {passages} passages. Nothing was run")
+    say(f"options and inputs are good: {questions} questions, {passages} passages. Nothing was run")
     if (Path(settings["out"]) / "run.json").exists() and not settings.get("overwrite"):
-        print(HELD.format(settings["out"]))
-    for model, facts in models.items():
-        print(f"  {model}: {facts}")
+        say(HELD.format(settings["out"]))
+    say(*(f"  {model}: {facts}" for model, facts in models.items()))
     for name, value in config.items():
-        print(f"  {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
+        say(f"  {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}")
     print_estimate(estimate)
 
 
@@ -68,12 +68,11 @@ def estimate_row(found: Estimate | str, questions: int, options: Mapping[str, An
 
 def print_estimate(estimate: Mapping[str, Any]) -> None:
     if estimate["by_purpose"] is None:
-        print(f"no estimate: {estimate['source']}")
+        say(f"no estimate: {estimate['source']}")
         return
-    print(f"estimate ({estimate['source']}):")
+    say(f"estimate ({estimate['source']}):")
     rows = [[name, *(f"{row[count]:,}" for count in COUNTS)] for name, row in estimate["by_purpose"].items()]
-    for line in table(("purpose", *(count.replace("_", " ") for count in COUNTS)), rows):
-        print(f"  {line}")
+    say(*(f"  {line}" for line in table(("purpose", *(count.replace("_", " ") for count in COUNTS)), rows)))
     usd = estimate["usd"]
-    print("  no cost without --price in=USD,out=USD" if usd is None else f"  about {usd:,.2f} USD at the given prices")
-    print(GUESS)
+    say("  no cost without --price in=USD,out=USD" if usd is None else f"  about {usd:,.2f} USD at the given prices")
+    say(GUESS)

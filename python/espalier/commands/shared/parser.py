@@ -9,7 +9,7 @@ from collections.abc import Container, Sequence
 from typing import Any, NoReturn
 
 from ... import _core
-from ...errors import did_you_mean
+from ...errors import did_you_mean, one_line
 from ...gone import unknown
 
 EXIT_CODES = """exit codes:
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
+        self.exit(2, f"{self.prog}: {one_line(message)}\n")
 
 
 def of_methods(name: str, known: Container[str]) -> str:

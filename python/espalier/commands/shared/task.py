@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -14,9 +13,9 @@ from typing import Any, TypeVar
 from ... import _core
 from ...datasets import said_twice
 from ...errors import Error
+from ...io.terminal import say_error
 from ...runs.job import RunResult
 from ...runs.progress import shown_as
-from ...runs.summary import one_line
 from .config import Recorded
 from .dry_run import dry_run
 from .run_options import settings_of
@@ -37,7 +36,7 @@ def do_task(
         file = settings["questions"]
         asked = _core.read_questions(file, settings.get("limit") or 0, False) if Path(file).is_file() else ()
         if twice := said_twice((question.id, question.text) for question in asked):
-            print(f"espalier: {settings['questions']}: {twice}", file=sys.stderr)
+            say_error(f"{settings['questions']}: {twice}")
     if arguments.dry_run:
         dry_run(task, settings, config, as_json=arguments.json)
         return None
@@ -49,19 +48,18 @@ def do_task(
 
 
 def first_error(run: Path, status: str) -> str:
-    """The reason of the first question with this status, from a run's answers.jsonl, in one line."""
+    """The reason of the first question with this status, from a run's answers.jsonl."""
     with (run / "answers.jsonl").open(encoding="utf-8") as rows:
-        return next(one_line(row["error"]) for row in map(json.loads, rows) if row["status"] == status)
+        return next(str(row["error"]) for row in map(json.loads, rows) if row["status"] == status)
 
 
 def tell_failed(name: str, run: Path, summary: Mapping[str, Any]) -> int:
     """Prints which questions of a finished run have no answer, and why the first has none. Returns the exit code."""
     if not summary["failed"]:
         return 0
-    print(
-        f"espalier: {name}: {summary['failed']} of {summary['questions']} questions failed, and running again would "
-        f"change nothing. The first: {first_error(run, 'failed')}",
-        file=sys.stderr,
+    say_error(
+        f"{name}: {summary['failed']} of {summary['questions']} questions failed, and running again would change "
+        f"nothing. The first: {first_error(run, 'failed')}"
     )
     return 4
 
@@ -75,11 +73,9 @@ def tell_open(result: RunResult, more: str) -> int:
     """Prints the number of open questions and the reason of the first. Returns the exit code."""
     if result.open:
         are, first = ("questions are", " of the first") if result.open > 1 else ("question is", "")
-        why = " ".join(result.why_open.split())
-        print(
-            f"espalier: {result.open} {are} open, because a backend failed ({more}). {go_on(why)} "
-            f"The reason{first}: {why}",
-            file=sys.stderr,
+        say_error(
+            f"{result.open} {are} open, because a backend failed ({more}). {go_on(result.why_open)} "
+            f"The reason{first}: {result.why_open}"
         )
     return 1 if result.open else 0
 

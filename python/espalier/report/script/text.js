@@ -11,10 +11,12 @@ const reasons = {
 };
 const because = (reason) => reasons[reason] ?? words(reason);
 
-/// Control characters get a visible sign.
+/// Control characters get a visible sign, and what hides or reorders text becomes an escape.
 function shown(value) {
+  const escape = (c) => c.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
   return String(value ?? "").replace(/\r\n/g, "\n")
-    .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, (c) => c === "\x7f" ? "\u2421" : String.fromCharCode(0x2400 + c.charCodeAt(0)));
+    .replace(/[\x00-\x08\x0b-\x1f\x7f]/g, (c) => c === "\x7f" ? "\u2421" : String.fromCharCode(0x2400 + c.charCodeAt(0)))
+    .replace(/[\x80-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udc7f]/g, escape);
 }
 const words = (name) => shown(name).replace(/_/g, " ");
 const number = (value, digits = 2) => typeof value === "number" ? value.toFixed(digits) : "\u2013";
