@@ -6,29 +6,10 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from typing import Protocol
+from importlib import import_module
+from typing import Protocol, cast
 
 from . import _core
-from .commands import (
-    annotate,
-    answer,
-    batch,
-    doctor,
-    eval,
-    expand,
-    export,
-    index,
-    journal,
-    merge,
-    options,
-    prompts,
-    questions,
-    report,
-    rescore,
-    serve,
-    train,
-    world,
-)
 from .commands.shared.config import with_config
 from .commands.shared.parser import EXIT_CODES, Parser, add_command
 from .doctor.inputs import distribution
@@ -50,13 +31,11 @@ class Command(Protocol):
     def run(self, arguments: argparse.Namespace) -> int: ...
 
 
-COMMANDS: dict[str, Command] = {
-    module.__name__.rpartition(".")[2]: module
-    for module in (
-        *(expand, answer, eval, report, batch, world, questions, merge, rescore, annotate, export, serve),
-        *(journal, train, index, options, prompts, doctor),
-    )
-}
+NAMES = (
+    *("expand", "answer", "eval", "report", "batch", "world", "questions", "merge", "rescore", "annotate", "export"),
+    *("serve", "journal", "train", "index", "options", "prompts", "doctor"),
+)
+COMMANDS: dict[str, Command] = {name: cast(Command, import_module(f".commands.{name}", __package__)) for name in NAMES}
 
 
 def make_parser() -> Parser:

@@ -142,3 +142,13 @@ def test_progress_is_plain_text_elsewhere(monkeypatch: pytest.MonkeyPatch):
     with esp.runs.progress_view() as view:
         view.show(1, 2, 11.0, "half")
     assert stream.getvalue().endswith("[##########..........] half\n")
+
+
+def test_a_node_and_a_state_show_what_they_hold_and_hostile_text_stays_text(hostile: esp.Tree):
+    node = hostile.nodes[-1]
+    assert repr(node.state).startswith("State(") and f"{len(node.state.segments)} segments" in repr(node.state)
+    shown = [part._repr_html_() for part in (node, node.state)]
+    assert "<th>visits</th>" in shown[0] and "<th>question</th>" in shown[1]
+    for html in shown:
+        assert "&lt;script&gt;" in html and not {"\x1b", "\u202e"} & set(html)
+        ElementTree.fromstring(html.replace("colspan=2", ""))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any
+from collections.abc import Iterator
 
 from .. import _core
 from ..io.terminal import say, say_json
@@ -53,26 +53,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def methods() -> list[dict[str, Any]]:
+def methods() -> Iterator[tuple[str, str, list[str], list[str]]]:
     """Each method: what it is, the purposes for which it asks a model, and the files of data that `expand` makes."""
-    return [
-        {
-            "method": name,
-            "about": ABOUT.get(name, ""),
-            "asks": [purpose for purpose, *_ in _core.method_prompts(name)],
-            "makes": list(Method(name).rows([])),
-        }
-        for name in _core.method_names()
-    ]
+    for name in _core.method_names():
+        yield name, ABOUT.get(name, ""), [asked[0] for asked in _core.method_prompts(name)], list(Method(name).rows([]))
 
 
 def run(arguments: argparse.Namespace) -> int:
     if arguments.methods:
-        known = methods()
         if arguments.json:
-            say_json(known)
+            say_json([dict(zip(("method", "about", "asks", "makes"), row, strict=True)) for row in methods()])
             return 0
-        lines = [[", ".join(v).replace(".jsonl", "") if isinstance(v, list) else v for v in m.values()] for m in known]
+        lines = [
+            (name, what, ", ".join(asks), ", ".join(makes).replace(".jsonl", ""))
+            for name, what, asks, makes in methods()
+        ]
         say(*table(("method", "what it is", "asks for", "expand makes"), lines, left=4))
         say("`espalier options --method NAME` lists the options of one, `espalier prompts show --method NAME` prompts")
         return 0

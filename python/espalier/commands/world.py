@@ -27,13 +27,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    write_world(
-        arguments.out,
-        passages=arguments.passages,
-        questions=arguments.questions,
-        seed=arguments.seed,
-        max_hops=arguments.max_hops,
-    )
+    names = ("passages", "questions", "seed", "max_hops")
+    write_world(arguments.out, **{name: getattr(arguments, name) for name in names})
     written = {name: str(Path(arguments.out) / f"{name}.jsonl") for name in ("questions", "corpus")}
     if arguments.json:
         say_json(written)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from html import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from .._core import Node, Tree
+from .._core import Node, State, Tree
+from ..errors import one_line
 
 if TYPE_CHECKING:
     from .picture import Picture
@@ -35,7 +38,37 @@ def path(node: Node) -> list[Node]:
     return nodes[::-1]
 
 
+MOST = 20
+"""Rows of a node or a state in a notebook."""
+
+
+def table(rows: Sequence[tuple[str, object]]) -> str:
+    """Names and texts as HTML. Long ones are cut, with a word on how many are left out."""
+    said = [(name, one_line(str(text))) for name, text in rows[:MOST]]
+    cells = [f"<tr><th>{name}</th><td>{escape(text[:300])}{'…' * (len(text) > 300)}</td></tr>" for name, text in said]
+    more = f"<tr><td colspan=2>{len(rows) - MOST:,} more</td></tr>" * (len(rows) > MOST)
+    return f"<table>{''.join(cells)}{more}</table>"
+
+
+def state_repr(state: State) -> str:
+    return f"State({state.question.text!r:.200}, {len(state.segments)} segments, answer={state.answer!r:.200})"
+
+
+def state_html(state: State) -> str:
+    """What happened so far in a notebook, titles in place of documents."""
+    segments = [(kind, x if isinstance(x, str) else "; ".join(p.title for p in x)) for kind, x in state.segments]
+    return table([("question", state.question.text), *segments])
+
+
+def node_html(node: Node) -> str:
+    names = ("id", "kind", "text", "thought", "value", "visits", "prior", "reward", "status", "reason")
+    return table([(name, value) for name in names if (value := getattr(node, name)) not in (None, "")])
+
+
 def attach() -> None:
+    State.__repr__ = state_repr  # type: ignore[assignment,method-assign]
+    State._repr_html_ = state_html  # type: ignore[attr-defined]
+    Node._repr_html_ = node_html  # type: ignore[attr-defined]
     Tree._repr_svg_ = _repr_svg_  # type: ignore[attr-defined]
     Tree.plot = plot  # type: ignore[method-assign]
     Node.path = property(path)  # type: ignore[assignment,method-assign]

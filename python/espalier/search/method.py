@@ -89,15 +89,8 @@ def fault_of_run(search: object, questions: object, **parts: object) -> str:
     return missing if parts.get("model") is None else ""
 
 
-NAMED = {
-    "model": {
-        "simulated": "Simulated(questions)",
-        "gguf:": "LlamaCpp(file)",
-        "hf:": "Transformers(folder)",
-        "": "OpenAi(url, name)",
-    },
-    "retriever": {"http": "HttpRetriever(url)", "": "Bm25(passages)"},
-}
+MODELS = {"gguf:": "LlamaCpp(file)", "hf:": "Transformers(folder)", "simulated": "Simulated(questions)"}
+NAMED = {"model": MODELS | {"": "OpenAi(url, name)"}, "retriever": {"http": "HttpRetriever(url)", "": "Bm25(passages)"}}
 """How a text begins that the command line takes for a part, and what makes that part."""
 
 

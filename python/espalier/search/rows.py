@@ -47,15 +47,14 @@ def _rows(call: str, trees: Sequence[Tree], *files: str, **options: Any) -> list
     if not trees:
         Method("decex", set=given)  # checks them
     found: list[dict[str, Any]] = []
-    made_by = True
+    file = ""
     for (name, grown_with), group in groupby(trees, grown_by):
         made = Method(name, set=dict(grown_with) | given).rows(list(group), own_prompts=True)
         file = next((file for file in files if file in made), "")
-        made_by &= bool(file)
         if not file:
             log.warning("%s(): %s makes %s, see Method.rows", call, name, ", ".join(made) or "no rows")
         found += made.get(file, [])
-    if trees and made_by and not found:
+    if file and not found:
         right = sum(answer_row(tree)["em"] == 1 for tree in trees)
         log.warning("%s(): there are no rows, of %d trees %d have the right answer", call, len(trees), right)
     return found
