@@ -61,8 +61,7 @@ void bind_read(py::module_& m) {
       [](const std::string& row, const rag::Gold& gold) {
         simdjson::dom::parser parser;
         simdjson::dom::object fields;
-        const bool read = parser.parse(row).get(fields) == simdjson::SUCCESS;
-        return read ? output::detail::unread_gold(fields, gold) : "";
+        return parser.parse(row).get(fields) ? std::string() : output::detail::unread_gold(fields, gold);
       },
       py::arg("row"), py::arg("gold"));
   m.attr("id_fields") = py::tuple(py::cast(detail::question_ids));

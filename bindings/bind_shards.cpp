@@ -1,3 +1,4 @@
+#include <espalier/core/input_file.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/run/work_folder.hpp>
 
@@ -32,6 +33,8 @@ void bind_shards(py::module_& m) {
       .def("release", &WorkFolder::release,
            "Forgets new files that were not put in place, and lets others work in the folder.");
   m.def("settle", &run::detail::settle, py::arg("folder"), "Ends what a process that died was about to put in place.");
+  m.def("open_input", &espalier::detail::open_input, py::arg("path"), py::call_guard<py::gil_scoped_release>(),
+        "The descriptor of a regular file or a pipe, to read it. Raises InputError for anything else.");
   m.def(
       "in_shard", [](const std::string& shard, const std::string& id) { return run::detail::Shard(shard).takes(id); },
       py::arg("shard"), py::arg("id"), "Whether the question with this id stands in part 'I/N' ('' = in all).");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 from . import _core
 from ._core import Progress
 from .errors import InputError
-from .io.files import working, write_text
+from .io.files import opened, working, write_text
 from .runs.job import RunResult, run_job
 from .runs.progress import log, warning
 
@@ -45,7 +46,7 @@ class Ingested:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with path.open(encoding="utf-8", newline="\n") as file:
+    with io.TextIOWrapper(opened(path), encoding="utf-8", newline="\n") as file:
         yield from file
 
 

@@ -75,12 +75,14 @@ def run(argv: Sequence[str]) -> int:
 def told(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return str(error)
+    return "too little memory" if isinstance(error, MemoryError) else str(error)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit code."""
     arguments = sys.argv[1:] if argv is None else argv
+    streams = (one or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w") for one in (sys.stdout, sys.stderr))
+    sys.stdout, sys.stderr = streams  # instead of None, where one was closed
     try:
         code = run(arguments)
         sys.stdout.flush()
@@ -89,9 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         say_error("interrupted. Run the same command again to go on")
         return 130
     except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (ValueError, Error, OSError) as error:
+    except (ValueError, Error, OSError, MemoryError) as error:
         if os.environ.get("ESPALIER_DEBUG") == "1":
             raise
         say_error(told(error))
@@ -103,6 +104,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, (InputError, StoreError, OSError)):
             return 3
         return 2 if isinstance(error, (ValueError, MissingPart, PolicyError)) else 1
+    finally:
+        try:
+            sys.stdout.flush()
+        except OSError:  # nor will the end of the process say so
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import espalier as esp
@@ -48,3 +50,48 @@ def test_an_output_that_cannot_be_written_is_named(files: Path, tmp_path: Path):
         assert str(out) in refused(3, "expand", *inputs(files), "--out", out)
         assert str(out) in refused(3, "world", "--out", out, "--passages", 50, "--questions", 1)
     assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_what_is_no_file_is_refused_and_nobody_waits_for_it(files: Path, tmp_path: Path):
+    words = ["expand", *inputs(files), "--model", "http://127.0.0.1:9/v1", "--model-name", "m", "--out", tmp_path / "o"]
+    makers = (os.mkfifo, Path.mkdir, lambda path: path.symlink_to(path), lambda path: path.symlink_to("/dev/zero"))
+    places = (
+        "questions/q.jsonl",
+        "questions/q.json",
+        "corpus/c",
+        "config/run.yaml",
+        "api-key-file/k",
+        "prompts/rollout.txt",
+    )
+    for number, make in enumerate(makers):
+        for place in places if number else places[::5]:  # a pipe without a writer takes five seconds
+            path = tmp_path / str(number) / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            make(path)
+            value = path.parent if "prompts" in place else path
+            assert path.name in refused(3, *words, f"--{path.parent.name}", value)
+
+
+def test_a_pipe_with_an_end_is_read(files: Path, tmp_path: Path):
+    for option, command in {"corpus": ["index", "build"], "questions": ["expand", *inputs(files)]}.items():
+        end, begin = os.pipe()
+        os.write(begin, b"".join((files / f"{option}.jsonl").read_bytes().splitlines(keepends=True)[:12]))
+        os.close(begin)
+        assert espalier(*command, f"--{option}", f"/dev/fd/{end}", "--out", tmp_path / option).returncode == 0
+        os.close(end)
+
+
+def test_deep_configs_and_large_prompts_are_refused(files: Path, tmp_path: Path):
+    for name, text in (("deep.json", "[" * 100_000), ("deep.yaml", "a: " + "[" * 100_000)):
+        (tmp_path / name).write_text(text)
+        assert f"{name}: is nested too deep" in refused(3, "expand", "--config", tmp_path / name)
+    (tmp_path / "rollout.txt").write_text("x" * 50_000_000)
+    words = ["expand", *inputs(files), "--prompts", tmp_path, "--out", tmp_path / "out"]
+    assert "rollout.txt: has more than the 1024 KiB" in refused(3, *words)
+
+
+def test_a_reader_that_leaves_ends_a_command_in_peace():
+    for line in ("options | head -1", "options >&-", "--help | head -1"):
+        shell = ["bash", "-c", f"set -o pipefail; {sys.executable} -m espalier.cli {line}"]
+        done = subprocess.run(shell, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, ""), line

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <espalier/backend/detail/index/held_bytes.hpp>
 #include <espalier/backend/detail/index/parallel.hpp>
 #include <espalier/backend/index/vectors.hpp>
 #include <espalier/backend/vector_retriever.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
+#include <espalier/core/input_file.hpp>
 
 #include <faiss/AutoTune.h>
 #include <faiss/IndexHNSW.h>
@@ -23,7 +23,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -97,7 +96,7 @@ class FaissIndex {
   /// Identity of the index and of how it is searched. It reads the whole file.
   [[nodiscard]] Hash fingerprint() const {
     return Hasher()
-        .add(file_hash(file_))
+        .add(espalier::detail::hash_file(file_))
         .add(std::uint64_t(options_.nprobe))
         .add(std::uint64_t(options_.ef_search))
         .finish();
@@ -134,25 +133,14 @@ class FaissIndex {
     const double sign = index_->metric_type == faiss::METRIC_INNER_PRODUCT ? 1 : -1;  // the others are distances
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] < 0) continue;  // fewer than k were found
-      if (static_cast<std::size_t>(labels[i]) >= rows())
-        throw BackendError("the faiss index holds id " + std::to_string(labels[i]) +
-                               ", but ids must be row numbers below " + std::to_string(rows()),
-                           BackendError::Kind::permanent);
-      if (!std::isfinite(scores[i]))
-        throw BackendError("the faiss index gives row " + std::to_string(labels[i]) + " a score that is not finite",
-                           BackendError::Kind::permanent);
+      const std::string row = std::to_string(labels[i]), all = std::to_string(rows());
+      std::string fault;
+      if (static_cast<std::size_t>(labels[i]) >= rows()) fault = "holds id " + row + ", but ids must be below " + all;
+      else if (!std::isfinite(scores[i])) fault = "gives row " + row + " a score that is not finite";
+      if (!fault.empty()) throw BackendError("the faiss index " + fault, BackendError::Kind::permanent);
       results[i / k].emplace_back(static_cast<std::uint32_t>(labels[i]), sign * double(scores[i]));
     }
     for (std::size_t i = 0; i < queries.size(); ++i) std::sort(results[i].begin(), results[i].end());
-  }
-
-  static Hash file_hash(const std::string& file) {
-    constexpr std::size_t chunk = std::size_t(1) << 20;
-    const detail::HeldBytes held = detail::map_file(file);
-    std::string_view rest(reinterpret_cast<const char*>(held.bytes.data()), held.bytes.size());
-    Hasher hasher;
-    for (; !rest.empty(); rest.remove_prefix(std::min(chunk, rest.size()))) hasher.add(rest.substr(0, chunk));
-    return hasher.finish();
   }
 
   FaissOptions options_;

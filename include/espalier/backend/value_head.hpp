@@ -3,6 +3,7 @@
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
+#include <espalier/core/input_file.hpp>
 #include <espalier/llm/passage.hpp>
 
 #include <Eigen/Core>
@@ -13,8 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,9 +28,7 @@ class ValueHead {
  public:
   /// Throws InputError that names the file and the tensor.
   static ValueHead load(const std::string& file) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) throw InputError(file, 0, "", "cannot be read");
-    const std::string bytes(std::istreambuf_iterator<char>(in), {});
+    const std::string bytes = espalier::detail::read_input(file);
     std::uint64_t size = 0;  // of the header: 8 bytes, little-endian. Then come the header as JSON and the tensors
     if (bytes.size() >= sizeof size) std::memcpy(&size, bytes.data(), sizeof size);
     if (bytes.size() < sizeof size || size > bytes.size() - sizeof size)

@@ -4,14 +4,12 @@
 #include <espalier/core/detail/awaited.hpp>
 #include <espalier/core/tree.hpp>
 
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <limits>
 #include <ranges>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -2,6 +2,7 @@
 
 #include <espalier/core/atomic_file.hpp>
 #include <espalier/core/error.hpp>
+#include <espalier/core/input_file.hpp>
 #include <espalier/core/json_writer.hpp>
 
 #include <simdjson.h>
@@ -64,7 +65,7 @@ inline FlatFields read_flat_fields(const std::string& path) {
   };
   try {
     simdjson::dom::parser parser;
-    visit(visit, parser.load(path).get_object(), "");
+    visit(visit, parser.parse(espalier::detail::read_input(path)).get_object(), "");
   } catch (const simdjson::simdjson_error& error) {
     throw InputError(path, 0, "", error.what());
   }

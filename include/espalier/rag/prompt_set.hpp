@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/error.hpp>
+#include <espalier/core/input_file.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/utf8.hpp>
 #include <espalier/llm/prompt.hpp>
@@ -11,9 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -86,9 +85,7 @@ class PromptSet {
       const Protocol::Purpose* purpose = protocol_->purpose(entry.path().stem().string());
       if (purpose == nullptr)
         throw InputError(entry.path().string(), 0, "", "no prompt of " + protocol_->method + " has this name");
-      std::ifstream file(entry.path(), std::ios::binary);
-      if (!file) throw InputError(entry.path().string(), 0, "", "cannot be read");
-      const std::string text(std::istreambuf_iterator<char>(file), {});
+      const std::string text = espalier::detail::read_input(entry.path().string(), 1 << 20);
       for (std::size_t i = 0, length = 0; i < text.size(); i += length)
         if ((length = espalier::detail::utf8_sequence(text, i)) == 0)
           throw InputError(entry.path().string(), 0, "", "byte " + std::to_string(i + 1) + " is not UTF-8");

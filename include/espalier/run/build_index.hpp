@@ -49,12 +49,12 @@ namespace detail {
 inline backend::MappedCorpus write_corpus(const std::string& source, const std::string& target,
                                           const IndexProgress& progress) {
   output::detail::FileStream in(source);
-  const std::uint64_t size = std::filesystem::file_size(source);
+  const std::uint64_t size = std::filesystem::is_regular_file(source) ? std::filesystem::file_size(source) : 0;
   backend::MappedCorpus::Writer writer(target, source);
   std::size_t passages = 0;
   output::detail::for_each_line(in, source, [&](const output::detail::JsonLine& row) {
     writer.add(output::detail::read_passage(row), row.line());
-    if (progress && ++passages % 4096 == 0) progress("corpus", std::min(in.position(), size), size);
+    if (progress && size > 0 && ++passages % 4096 == 0) progress("corpus", std::min(in.position(), size), size);
     return true;
   });
   return writer.commit();

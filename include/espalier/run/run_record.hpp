@@ -2,6 +2,7 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
+#include <espalier/core/input_file.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/flat_json.hpp>
 #include <espalier/output/tree_reader.hpp>
@@ -13,9 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
-#include <ios>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -94,17 +92,7 @@ class RunRecord {
   std::size_t notes_ = 0;  ///< of the fields, the last so many
 };
 
-/// Identity of a file's bytes. Throws InputError if it cannot be read.
-inline Hash hash_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw InputError(path, 0, "", "cannot be read");
-  Hasher hasher;
-  std::string block(std::size_t(1) << 20, '\0');
-  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
-    hasher.add(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
-  if (file.bad()) throw InputError(path, 0, "", "cannot be read");
-  return hasher.finish();
-}
+using espalier::detail::hash_file;
 
 /// The size of a file and when it was last written to, in nanoseconds since 1970, both as JSON. Nothing if it is not
 /// there.
@@ -193,8 +181,7 @@ struct EarlierRun {
     if (!run.changed.empty() || !std::filesystem::exists(summary)) return run;
     const auto counts = output::detail::read_flat_json(summary.string());
     if (const auto open = counts.find("open"); open == counts.end() || open->second != "0") return run;
-    std::ifstream in(summary, std::ios::binary);
-    run.summary.emplace(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+    run.summary = espalier::detail::read_input(summary.string());
     return run;
   }
 };

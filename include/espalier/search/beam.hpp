@@ -6,7 +6,6 @@
 #include <espalier/search/detail/pruning.hpp>
 #include <espalier/search/detail/tree_search.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>

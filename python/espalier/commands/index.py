@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._core import Index, Query, build_index
 from ..errors import InputError
+from ..io.files import opened
 from ..io.terminal import say, say_json
 from ..runs.progress import ProgressView, eta, shown_as
 from ..runs.summary import table
@@ -157,8 +158,8 @@ def size(count: int) -> str:
 
 def queries_of(file: Path) -> Iterator[str]:
     """The queries in a file, or in standard input for "-"."""
-    opened = gzip.open if file.suffix == ".gz" else open
-    with sys.stdin.buffer if str(file) == "-" else opened(file, "rb") as lines:
+    source = sys.stdin.buffer if str(file) == "-" else opened(file)
+    with gzip.open(source) if file.suffix == ".gz" else source as lines:
         for number, line in enumerate(lines, 1):
             try:
                 text = line.decode().strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.rows < 0:
         raise ValueError(f"--rows is {arguments.rows}, allowed: 0 or more")
-    folders = [Path(folder).resolve() for folder in (arguments.run, arguments.other) if folder is not None]
+    folders = [Path(os.path.realpath(folder)) for folder in (arguments.run, arguments.other) if folder is not None]
     page = None
     if len(folders) == 1 or all((folder / "trees.jsonl").exists() for folder in folders):
         page = write_page(folders, arguments.out)
@@ -51,7 +52,7 @@ def write_page(folders: Sequence[Path], out: str | None) -> Path:
     page = Path(out or folders[0] / ("compared.html" if other else "report.html"))
     for folder in folders:
         _core.settle(folder)
-    if page.resolve() == folders[0] / "report.html" and not other:
+    if Path(os.path.realpath(page)) == folders[0] / "report.html" and not other:
         renew_report(folders[0])
     else:
         write_report(folders[0], page, other)

@@ -14,8 +14,8 @@ from typing import Any
 
 from .. import _core
 from ..datasets import conversion, said_twice
-from ..errors import Error
-from ..io.files import record_of
+from ..errors import Error, InputError
+from ..io.files import read_text, record_of
 from ..io.journal import connect
 from ..io.read import count_passages
 from .finding import Finding, ok, problem, warning
@@ -139,9 +139,9 @@ def check_key(settings: Mapping[str, Any]) -> Iterator[Finding]:
     file = settings.get("api_key_file")
     if file:
         try:
-            empty = not Path(file).read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            yield problem("key", f"{file}: {getattr(error, 'strerror', None) or 'is no text'}", "mend --api-key-file")
+            empty = not read_text(file, 1 << 16).strip()
+        except (OSError, ValueError, InputError) as error:
+            yield problem("key", error, "mend --api-key-file")
             return
         yield problem("key", f"{file} is empty", "put the key in it") if empty else ok("key", f"there is one in {file}")
     elif os.environ.get("OPENAI_API_KEY"):

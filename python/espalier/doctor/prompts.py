@@ -9,6 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from .. import _core
+from ..errors import InputError
+from ..io.files import read_text
 from .finding import Finding, ok, problem, warning
 
 _GENERIC = (
@@ -51,7 +53,7 @@ def write_prompts(folder: Path, prompts: Sequence[MethodPrompt]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     texts = {folder / f"{prompt.purpose}.txt": prompt.text.encode() for prompt in prompts}
     for file, text in texts.items():
-        if file.exists() and file.read_bytes() != text:
+        if file.exists() and read_text(file) != text.decode():
             raise ValueError(f"option 'out': {file} exists and holds another text; name another folder")
     for file, text in texts.items():
         file.write_bytes(text)
@@ -106,12 +108,10 @@ def check_prompts(folder: Path, method: str) -> Iterator[Finding]:
             yield problem(file.name, f"no prompt of {method} has this name", advice)
             continue
         try:
-            text = file.read_bytes().decode()
-        except OSError as error:
-            yield problem(file.name, f"cannot be read: {error.strerror}", "mend its permissions, or take it away")
-            continue
-        except UnicodeDecodeError as error:
-            yield problem(file.name, f"byte {error.start + 1} is not UTF-8", "save it as UTF-8")
+            text = read_text(file, 1 << 20)
+        except (OSError, ValueError, InputError) as error:
+            said = f"byte {error.start + 1} is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
+            yield problem(file.name, said, "save it as a file of UTF-8, or take it away")
             continue
         findings = list(check_text(file.name, text, method, prompt))
         yield from findings or [ok(file.name, "has every slot and names every mark")]

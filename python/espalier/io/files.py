@@ -1,4 +1,4 @@
-"""Files of JSON, read and written whole."""
+"""Files that are read, and written whole."""
 
 from __future__ import annotations
 
@@ -18,10 +18,25 @@ from .text import json_escape
 LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
+def opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """A file to read, or a pipe. Raises OSError where there is none, InputError for what may have no end."""
+    Path(path).stat()
+    return os.fdopen(_core.open_input(os.fspath(path)), "rb")
+
+
+def read_text(path: str | os.PathLike[str], most: int = 1 << 30) -> str:
+    """The text of a file of at most `most` bytes. Raises OSError, InputError and UnicodeDecodeError."""
+    with opened(path) as file:
+        text, more = file.read(most), file.read(1)
+    if more:
+        raise InputError(f"{path}: has more than the {most >> 10} KiB that are read here")
+    return text.decode()
+
+
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The object in a JSON file. Raises InputError."""
     try:
-        read = json.loads(Path(path).read_bytes())
+        read = json.loads(read_text(path))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: is not JSON ({error})") from None
     if not isinstance(read, dict):

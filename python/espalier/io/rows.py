@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 from .. import _core
 from ..errors import InputError, MissingPart
+from .files import opened
 
 CELL = 1 << 24
 """Longest cell of a CSV file, in characters."""
@@ -186,10 +187,8 @@ def read_rows(source: str | os.PathLike[str]) -> Iterator[Row]:
 @contextmanager
 def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
     with ExitStack() as stack:
-        stream: Any = stack.enter_context(path.open("rb"))
-        packed = stream.read(2) == b"\x1f\x8b"
-        stream.seek(0)
-        if packed:
+        stream: Any = stack.enter_context(opened(path))
+        if stream.peek(2)[:2] == b"\x1f\x8b":
             stream = stack.enter_context(gzip.GzipFile(fileobj=stream))
         begin = stream.peek(2)[:2]
         if begin in (b"\xff\xfe", b"\xfe\xff") or 0 in begin:
@@ -305,7 +304,7 @@ def _parquet(path: Path) -> Iterator[Row]:
         import pyarrow.parquet
     except ImportError:
         raise MissingPart("Parquet needs pyarrow: pip install pyarrow") from None
-    with path.open("rb") as file:
+    with opened(path) as file:
         try:
             number = 0
             for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=64):

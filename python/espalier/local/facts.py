@@ -51,12 +51,6 @@ def _of_folder(source: Source) -> Facts:
     torch, _ = libraries()
     device = chosen_device(torch, source.options.get("device", ""))
     needed, left = check_memory(torch, source.path, device)
-    context = config.get("max_position_embeddings")
-    architecture = config.get("model_type")
-    return Facts(
-        architecture if isinstance(architecture, str) else "an unknown architecture",
-        context if isinstance(context, int) else 0,
-        str(device),
-        needed,
-        left,
-    )
+    context, architecture = config.get("max_position_embeddings"), config.get("model_type")
+    known = architecture if isinstance(architecture, str) else "an unknown architecture"
+    return Facts(known, context if isinstance(context, int) else 0, str(device), needed, left)

@@ -125,12 +125,7 @@ def encoder_engine(source: Source) -> LlamaEngine:
 
 def _connection(engine: LlamaEngine) -> dict[str, Any]:
     """How our client reaches such a server. Twice its slots are sent, so that none of them waits for us."""
-    return {
-        "api_key_env": key_variable(),
-        "in_flight": 2 * engine.slots,
-        "timeout": PATIENCE,
-        "deadline": PATIENCE,
-    }
+    return {"api_key_env": key_variable(), "in_flight": 2 * engine.slots, "timeout": PATIENCE, "deadline": PATIENCE}
 
 
 def client(engine: LlamaEngine) -> dict[str, Any]:

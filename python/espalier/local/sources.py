@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,12 +29,12 @@ class Source(NamedTuple):
     @property
     def name(self) -> str:
         """What the model is called in results."""
-        return self.path.stem if self.kind == "gguf" else self.path.resolve().name
+        return self.path.stem if self.kind == "gguf" else Path(os.path.realpath(self.path)).name
 
     @property
     def key(self) -> str:
         """Equal for the same model under the same options."""
-        return f"{self.kind}:{self.path.resolve()}?{sorted(self.options.items())}"
+        return f"{self.kind}:{os.path.realpath(self.path)}?{sorted(self.options.items())}"
 
     def check(self) -> None:
         """Raises InputError for a file or folder without a model."""

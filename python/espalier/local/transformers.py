@@ -10,6 +10,7 @@ from typing import Any
 
 from .._core import Completion, Prompt
 from ..errors import BackendError, Error, InputError, MissingPart
+from ..io.files import read_text
 from .decoding import Decoder, Keep, bare_text, prefilled
 from .folder import check_folder, folder_hash, loaded, weights
 from .llama_cpp import Held
@@ -166,7 +167,7 @@ def check_memory(torch: Any, folder: Path, device: Any) -> tuple[int, int | None
         left = torch.cuda.mem_get_info(device)[0]
     else:
         left = available_memory()
-        if any(name in (folder / "config.json").read_text(encoding="utf-8") for name in ('"bfloat16"', '"float16"')):
+        if any(name in read_text(folder / "config.json") for name in ('"bfloat16"', '"float16"')):
             size *= 2
     if left is not None and size > left:
         raise Error(f"{folder}: too little memory: {gib(size)} of weights, {gib(left)} left on {device}")

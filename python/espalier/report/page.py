@@ -17,7 +17,7 @@ from pathlib import Path
 
 from .. import _core
 from ..errors import UNSEEN, InputError
-from ..io.files import replacing, working
+from ..io.files import read_text, replacing, working
 from ..io.text import json_escape
 from .rows import QuestionRows, rows_of
 from .summary import escaped, head, label_of, title_of
@@ -131,10 +131,7 @@ def both(folder: Path, summary: bytes, other: Path, questions: int) -> bytes:
 
 
 def summary_of(folder: Path) -> bytes:
-    try:
-        return (folder / "summary.json").read_bytes()
-    except OSError:
-        raise InputError(f"{folder / 'summary.json'}: cannot be read") from None
+    return read_text(folder / "summary.json").encode()
 
 
 def write_report(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
+from ..io.files import opened
 
 ID_FIRST = re.compile(rb'\{"id":("(?:[^"\\]|\\.)*"),.*\}\n?', re.DOTALL)
 """A row as a run writes it. A tree may have many megabytes, so that it is not parsed for its id alone."""
@@ -37,10 +38,7 @@ class Rows:
     def __init__(self, path: Path | None, files: ExitStack, pairs: bool = False) -> None:
         self.path = path
         self.of_pairs = pairs
-        try:
-            self.file = files.enter_context(path.open("rb")) if path else None
-        except OSError:
-            raise InputError(f"{path}: cannot be read") from None
+        self.file = files.enter_context(opened(path)) if path else None
         self.take()
 
     def take(self) -> bytes:

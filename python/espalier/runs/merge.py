@@ -15,7 +15,7 @@ from typing import Any
 from .. import _core
 from ..errors import InputError
 from ..io.fields import Fields
-from ..io.files import read_object, record_of, replacing, working, write_text
+from ..io.files import opened, read_object, record_of, replacing, working, write_text
 from ..report import add_report
 from .job import RunResult
 from .summary import whole_summary
@@ -185,10 +185,10 @@ def rows_of(file: Path, block: int) -> Iterator[bytes]:
     """The rows of a file, about `block` bytes at a time. It is closed in between, as there may be thousands."""
     offset = 0
     while True:
-        with file.open("rb") as opened:
-            opened.seek(offset)
-            rows = opened.readlines(block)
-            offset = opened.tell()
+        with opened(file) as part:
+            part.seek(offset)
+            rows = part.readlines(block)
+            offset = part.tell()
         if not rows:
             return
         yield from rows

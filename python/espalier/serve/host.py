@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import cast
 from urllib.parse import urlsplit
 
@@ -22,6 +21,7 @@ from aiohttp import web
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from .. import _core
+from ..io.files import read_text
 from ..io.terminal import say, say_json
 from .connections import Connections
 from .limits import Gate, Refusal
@@ -106,7 +106,7 @@ def read_key(variable: str | None, file: str | None) -> bytes | None:
         key = os.environ.get(variable, "")
         source = f"the environment variable {variable}"
     elif file is not None:
-        key, source = Path(file).read_text(encoding="utf-8"), f"the file {file}"
+        key, source = read_text(file, 1 << 16), f"the file {file}"
     else:
         return None
     if not key.strip():

@@ -81,10 +81,7 @@ def trained(
     transformers.set_seed(options.seed)
     check_memory(source, full=not options.lora)
     policy = load_policy(
-        source,
-        lambda: [stage.texts(row.record) for row in data.rows],
-        seed=options.seed,
-        context=options.max_length,
+        source, lambda: [stage.texts(row.record) for row in data.rows], seed=options.seed, context=options.max_length
     )
     policy.model = stage.model(policy)
     if options.gguf:

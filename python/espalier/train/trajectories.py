@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import _core
 from ..export.records import Trace, TraceNode
+from ..export.traces.maker import unread as unread
 from ..export.traces.reader import Group, TraceMaker, groups_of, template_of
 from ..export.traces.text import FORMS
 from ..io.fields import Fields
@@ -49,10 +50,6 @@ def each_chain(run: Path, gold: Mapping[str, Sequence[str]], reward: str) -> Ite
         nodes = row.rows("nodes")[1:]
         answer = nodes[-1].text("text") if nodes and answers(nodes[-1]) else None
         yield question, nodes, make({len(nodes): (_core.score("common", answer, gold[question])[reward], [])})
-
-
-def unread(node: Fields) -> bool:
-    return node.has("reason") and node.text("reason") == "malformed"
 
 
 def answers(node: Fields) -> bool:

@@ -2,6 +2,7 @@
 
 #include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/http/options.hpp>
+#include <espalier/core/input_file.hpp>
 #include <espalier/core/json_writer.hpp>
 
 #include <curl/curl.h>
@@ -12,7 +13,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <memory>
 #include <span>
 #include <string>
@@ -119,14 +119,12 @@ class Url {
 };
 
 /// The key in `file` if one is named, else in the environment variable `variable`, else "". Blanks at its ends are
-/// removed. Throws std::invalid_argument for an unreadable file and for a key that cannot be sent in a header. It never
-/// shows a key.
+/// removed. Throws InputError for an unreadable file, std::invalid_argument for a key that cannot be sent in a header.
+/// It never shows a key.
 inline std::string read_api_key(const std::string& variable, const std::string& file) {
   std::string key;
   if (!file.empty()) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) bad_option("api_key_file", file, "a readable file");
-    key.assign(std::istreambuf_iterator<char>(in), {});
+    key = espalier::detail::read_input(file, 1 << 16);
   } else if (const char* value = variable.empty() ? nullptr : std::getenv(variable.c_str())) {
     key = value;
   }

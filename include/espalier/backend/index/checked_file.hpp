@@ -1,8 +1,8 @@
 #pragma once
 
-#include <espalier/backend/detail/index/held_bytes.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
+#include <espalier/core/input_file.hpp>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +20,8 @@
 #include <vector>
 
 namespace espalier::backend::detail {
+
+using espalier::detail::HeldBytes;
 
 /// One named section of a checked file. It begins at a multiple of 64 bytes.
 struct CheckedSection {
@@ -123,7 +125,7 @@ class CheckedFile {
   };
 
   CheckedFile(const std::string& path, std::string_view kind, std::uint32_t version)
-      : CheckedFile(path, map_file(path), kind, version) {}
+      : CheckedFile(path, espalier::detail::map_file(path), kind, version) {}
   /// `name` is for messages.
   CheckedFile(std::string name, HeldBytes bytes, std::string_view kind, std::uint32_t version)
       : content_(std::make_shared<const Content>(std::move(name), std::move(bytes), kind, version)) {}
@@ -185,7 +187,7 @@ class CheckedFile {
       if (found != kind) fail("", "holds '" + found + "', not '" + std::string(kind) + "'");
       if (h.version != version)
         fail("", "is of version " + std::to_string(h.version) + " of '" + std::string(kind) + "', this version reads " +
-                     std::to_string(version) + ": build the index again");
+                     std::to_string(version) + ": build the index again (espalier index build)");
       if (h.file_size != bytes_.size())
         fail("", "is cut: it has " + std::to_string(bytes_.size()) + " bytes of " + std::to_string(h.file_size));
       if (h.sections > h.most_sections || h.payload_size > h.file_size ||

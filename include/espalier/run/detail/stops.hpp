@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/core/hash.hpp>
+#include <espalier/core/input_file.hpp>
 #include <espalier/core/seed.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/search/budget.hpp>
@@ -11,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -23,7 +25,7 @@ class Stops {
   /// `search` separates trees of different methods and options that share the file. "" = no file.
   Stops(const std::filesystem::path& file, Hash search) : search_(search) {
     if (file.empty()) return;
-    std::ifstream in(file, std::ios::binary);
+    std::istringstream in(std::filesystem::exists(file) ? espalier::detail::read_input(file.string()) : "");
     bool torn = false;
     for (std::string line; std::getline(in, line);) {
       torn = in.eof();
@@ -34,7 +36,6 @@ class Stops {
       if (std::from_chars(line.data() + blank + 1, line.data() + line.size(), steps).ec == std::errc())
         known_[line.substr(0, blank)] = steps;
     }
-    in.close();
     out_.open(file, std::ios::binary | std::ios::app);
     if (torn) out_ << '\n';
   }

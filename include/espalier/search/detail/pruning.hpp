@@ -5,7 +5,6 @@
 #include <espalier/core/tree.hpp>
 #include <espalier/policy/moments.hpp>
 
-#include <exception>
 #include <span>
 #include <string>
 #include <string_view>

@@ -7,12 +7,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
 from ..._core import Progress
 from ...errors import InputError, MissingPart
 from ...gone import unknown
-from ...io.files import write_text
+from ...io.files import read_text, write_text
 from ...runs.progress import ProgressView
 from ...runs.settings_table import joined
 
@@ -83,11 +84,11 @@ def words_for(where: str, name: str, action: argparse.Action, value: object) -> 
     """One key's words."""
     if action.nargs == 0:  # a switch
         if not isinstance(value, bool):
-            raise InputError(f"{where}: must be true or false, not {value!r}")
+            raise InputError(f"{where}: must be true or false, not {shown(value)}")
         return [f"--{name}"] if value else []
     if name in MAPPINGS:
         if not isinstance(value, Mapping):
-            raise InputError(f"{where}: must be a mapping, not {value!r}")
+            raise InputError(f"{where}: must be a mapping, not {shown(value)}")
         return [f"--{name}={key}={text_of(f'{where}: {key}', part)}" for key, part in value.items() if part is not None]
     if isinstance(action, argparse._AppendAction):
         return [f"--{name}={text_of(where, part)}" for part in (value if isinstance(value, list) else [value])]
@@ -95,25 +96,26 @@ def words_for(where: str, name: str, action: argparse.Action, value: object) -> 
     try:
         made = action.type(text) if callable(action.type) else text
     except (ValueError, argparse.ArgumentTypeError):
-        raise InputError(f"{where}: {value!r} is not allowed") from None
+        raise InputError(f"{where}: {shown(value)} is not allowed") from None
     if action.choices is not None and made not in action.choices:
-        raise InputError(f"{where}: {value!r} is not allowed, allowed: {', '.join(map(str, action.choices))}")
+        raise InputError(f"{where}: {shown(value)} is not allowed, allowed: {', '.join(map(str, action.choices))}")
     return [f"--{name}={text}"]
 
 
 def text_of(where: str, value: object) -> str:
     if isinstance(value, (Mapping, list)) or value is None:
-        raise InputError(f"{where}: must be text or a number, not {value!r}")
+        raise InputError(f"{where}: must be text or a number, not {shown(value)}")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def read_config(file: Path) -> dict[str, Any]:
     """The mapping in a .json file, or in YAML under any other name. Raises InputError."""
     try:
-        text = file.read_text(encoding="utf-8")
+        text = read_text(file, 1 << 20)
         read = json.loads(text, object_pairs_hook=unique) if file.suffix == ".json" else read_yaml(text)
-    except ValueError as error:
-        raise InputError(f"{file}: {error}") from None
+    except (ValueError, RecursionError) as error:
+        said = "is nested too deep" if isinstance(error, RecursionError) else error
+        raise InputError(f"{file}: {said}") from None
     if not isinstance(read, dict) or not all(isinstance(key, str) for key in read):
         raise InputError(f"{file}: must be a mapping of options to values")
     return read
@@ -197,7 +199,7 @@ class Recorded(ProgressView):
 def write_config(file: Path, config: Mapping[str, Any]) -> None:
     """With every search option, where the run beside it has noted them."""
     record = file.with_name("run.json")
-    options = json.loads(record.read_text(encoding="utf-8"))["options"] if record.exists() else {}
+    options = json.loads(read_text(record))["options"] if record.exists() else {}
     resolved = {name: value for name, value in options.items() if value is not None}
     text = json.dumps({**config, "set": {**config.get("set", {}), **resolved}}, ensure_ascii=False, indent=1)
     write_text(file, text + "\n")

@@ -31,9 +31,7 @@ def add_track_option(parser: argparse.ArgumentParser) -> None:
 
 
 def tracked(
-    texts: Sequence[str],
-    scores: Callable[[RunResult], Mapping[str, float]] | None = None,
-    run: Job = run_job,
+    texts: Sequence[str], scores: Callable[[RunResult], Mapping[str, float]] | None = None, run: Job = run_job
 ) -> Job:
     """`run` with trackers, which begin once the run has accepted its folder: not where it was finished before.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ... import _core
 from ...errors import InputError
 from ...io.fields import Fields
-from ...io.files import record_of
+from ...io.files import read_text, record_of
 from ...io.rows import read_rows
 from ..records import Trace, TraceNode
 from .asked import ASKED, AskedMaker
@@ -44,7 +44,7 @@ def templates_of(run: Path, method: str, described: dict[str, object]) -> dict[s
     found = {}
     for purpose, text, _, _ in _core.method_prompts(method):
         file = Path(folder) / f"{purpose}.txt"
-        found[purpose] = file.read_text(encoding="utf-8") if folder and file.is_file() else text
+        found[purpose] = read_text(file) if folder and file.is_file() else text
     return found
 
 

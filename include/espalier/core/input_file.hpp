@@ -1,0 +1,93 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/hash.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace espalier::detail {
+
+/// Opens a file to read and returns its descriptor. It is a regular file or a pipe, as `<(command)` and /dev/stdin are.
+/// Throws InputError for anything else, which may have no end, and for a named pipe without a byte in five seconds.
+inline int open_input(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const auto fail = [&](const char* why) {
+    if (file >= 0) ::close(file);
+    throw InputError(path, 0, "", std::string("cannot be read: ") + why);
+  };
+  struct ::stat found{};
+  if (file < 0 || ::fstat(file, &found) != 0) fail(errno == ENXIO ? "it is a socket" : std::strerror(errno));
+  if (S_ISDIR(found.st_mode)) fail(std::strerror(EISDIR));
+  if (!S_ISREG(found.st_mode) && !S_ISFIFO(found.st_mode)) fail("it is a device, not a file");
+  struct ::statfs system{};
+  constexpr long of_processes = 0x50495045;  // where pipes without a name are
+  ::pollfd first{file, POLLIN, 0};
+  if (S_ISFIFO(found.st_mode) && ::fstatfs(file, &system) == 0 && system.f_type != of_processes &&
+      ::poll(&first, 1, 5'000) == 0)
+    fail("it is a pipe that nobody writes to");
+  ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_NONBLOCK);
+  return file;
+}
+
+/// Calls f with the bytes of a file, `size` at a time and the rest at the end. Throws InputError.
+template <class F>
+void read_blocks(const std::string& path, std::size_t size, F f) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(::fdopen(open_input(path), "rb"), &std::fclose);
+  std::string block(size, '\0');
+  while (const std::size_t got = std::fread(block.data(), 1, size, file.get()))
+    f(std::string_view(block).substr(0, got));
+  if (std::ferror(file.get())) throw InputError(path, 0, "", std::string("cannot be read: ") + std::strerror(errno));
+}
+
+/// All bytes of a file. Throws InputError, also for more than `most`.
+inline std::string read_input(const std::string& path, std::size_t most = std::size_t(1) << 30) {
+  std::string bytes;
+  read_blocks(path, std::size_t(1) << 16, [&](std::string_view block) {
+    if (bytes.append(block).size() > most)
+      throw InputError(path, 0, "", "has more than the " + std::to_string(most >> 10) + " KiB that are read here");
+  });
+  return bytes;
+}
+
+/// Identity of a file's bytes. Throws InputError.
+inline Hash hash_file(const std::string& path) {
+  Hasher hasher;
+  read_blocks(path, std::size_t(1) << 20, [&](std::string_view block) { hasher.add(block); });
+  return hasher.finish();
+}
+
+/// Bytes, and what keeps them in memory.
+struct HeldBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> holder;
+  bool of_file = false;
+};
+
+/// The bytes of a file, mapped into memory for reading. Throws InputError.
+inline HeldBytes map_file(const std::string& path) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(::fdopen(open_input(path), "rb"), &std::fclose);
+  struct ::stat status{};
+  ::fstat(::fileno(file.get()), &status);
+  const auto size = static_cast<std::size_t>(status.st_size);
+  if (size == 0) return {};  // cannot be mapped, or is a pipe
+  void* const at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, ::fileno(file.get()), 0);
+  if (at == MAP_FAILED) throw InputError(path, 0, "", std::string("cannot be read: ") + std::strerror(errno));
+  const auto unmap = [size](const void* bytes) { ::munmap(const_cast<void*>(bytes), size); };
+  return {{static_cast<const std::byte*>(at), size}, std::shared_ptr<const void>(at, unmap), true};
+}
+
+}  // namespace espalier::detail
