@@ -67,6 +67,9 @@ def test_a_header_tells_the_cost_of_a_token(file: Path):
         (header(text("a") + struct.pack("<I", 77)), "unknown type 77"),
         (header(*SIZES), "general.architecture"),
         (header(text("a") + struct.pack("<IIQ", 9, 4, 1 << 60)), "ends inside its header"),
+        (header(text("a") + struct.pack("<IIQ", 9, 9, 1 << 60)), "values of the unknown type 9"),
+        (header(ARCHITECTURE, number("llama.block_count", 1 << 31)), "block_count' is 2147483648, allowed: a number"),
+        (header(ARCHITECTURE, text("llama.x") + struct.pack("<If", 6, float("nan"))), "x' is nan, allowed"),
     ],
 )
 def test_a_file_that_is_no_model_is_named(tmp_path: Path, content: bytes, reason: str):
@@ -286,11 +289,9 @@ def test_a_home_folder_is_found_behind_the_kind(tmp_path: Path, monkeypatch: pyt
 
 
 def test_the_weights_of_a_folder_are_those_that_are_loaded(tmp_path: Path):
-    for name in ("optimizer.bin", "training_args.bin"):
+    for name in ("optimizer.bin", "training_args.bin", "pytorch_model.bin"):  # a pickle may hold programs
         (tmp_path / name).touch()
     assert folder.weights(tmp_path) == []
-    (tmp_path / "pytorch_model.bin").touch()
-    assert folder.weights(tmp_path) == [tmp_path / "pytorch_model.bin"]
     (tmp_path / "model.safetensors").touch()
     assert folder.weights(tmp_path) == [tmp_path / "model.safetensors"]
 

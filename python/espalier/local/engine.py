@@ -92,9 +92,9 @@ class LlamaEngine:
         encodes: bool = False,
         pooling: str = "",
     ) -> None:
-        for name, value in (("slots", slots), ("context", context), ("threads", threads)):
-            if value < 0:
-                raise ValueError(f"option '{name}': {value} is not allowed, must be 1 or more, or 0 for the default")
+        for name, value, most in (("slots", slots, 4096), ("context", context, 1 << 30), ("threads", threads, 512)):
+            if not 0 <= value <= most:
+                raise ValueError(f"option '{name}': {value} is not allowed, must be 1 to {most}, or 0 for the default")
         self.file = Path(file)
         self.header = read_header(self.file)
         self.pooling = pooling_of(self.file, self.header, pooling) if encodes else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import InputError, first_line
 
-WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
+WEIGHTS = "*.safetensors"
 FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
 
 
@@ -17,14 +17,14 @@ def check_folder(folder: Path) -> None:
     if not (folder / "config.json").is_file():
         raise InputError(f"{folder}: is no folder of a model (config.json is missing)")
     if not weights(folder):
-        raise InputError(f"{folder}: there are no weights of a model (*.safetensors or pytorch_model*.bin)")
+        raise InputError(f"{folder}: there are no weights of a model in {WEIGHTS} (a .bin may hold programs)")
     if not any(folder.glob("tokenizer*")):
         raise InputError(f"{folder}: there is no tokenizer (tokenizer.json or tokenizer_config.json)")
 
 
 def weights(folder: Path) -> list[Path]:
-    """The files of weights, of the kind that transformers prefers."""
-    return next((found for kind in WEIGHTS if (found := sorted(folder.glob(kind)))), [])
+    """The files of weights."""
+    return sorted(folder.glob(WEIGHTS))
 
 
 def folder_hash(folder: Path) -> str:
@@ -42,6 +42,7 @@ def folder_hash(folder: Path) -> str:
 def loaded(kind: Any, folder: Path, **more: Any) -> Any:
     """What a class of transformers makes of a folder. Raises InputError for a damaged one."""
     try:
-        return kind.from_pretrained(folder, local_files_only=True, **more)
+        more |= {"use_safetensors": True} if "Model" in kind.__name__ else {}  # other weights are pickled
+        return kind.from_pretrained(folder, local_files_only=True, trust_remote_code=False, **more)
     except Exception as error:  # those of safetensors and tokenizers have no class in common
         raise InputError(f"{folder}: the model cannot be loaded ({kind.__name__}: {first_line(error)})") from None

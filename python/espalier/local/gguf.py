@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
 import re
 import struct
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from ..errors import InputError
+from ..io.files import opened
 
 VERSIONS = (2, 3)
 NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
@@ -20,6 +18,15 @@ NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "
 STRING, ARRAY = 8, 9
 PART = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.gguf")
 """The name of one of the files of a model that was split: what is before, its number, and how many there are."""
+LONGEST = 1 << 24  # bytes of a value, values of a list
+RANGES = {
+    "general.alignment": (8, 1 << 16),
+    "context_length": (16, 1 << 30),
+    "block_count": (1, 512),
+    **dict.fromkeys(("expert_count", "expert_used_count", "nextn_predict_layers"), (0, 512)),
+    **dict.fromkeys(("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon"), (0, 1)),
+}
+"""What numbers may be, by field without the architecture. Beyond this llama.cpp ends the process."""
 CACHE_BYTES = 2
 """Bytes of a number in the cache of keys and values."""
 
@@ -51,48 +58,52 @@ class Header:
         width = self.number("embedding_length") // heads if heads else 0
         both = (self.number("attention.key_length") or width) + (self.number("attention.value_length") or width)
         kept = self.fields.get(f"{self.architecture}.attention.head_count_kv", heads)
-        layers = kept if isinstance(kept, list) else [kept] * self.number("block_count")
-        return CACHE_BYTES * both * sum(int(one) for one in layers)
+        each = self.number("attention.head_count_kv") or heads
+        layers = sum(kept) if isinstance(kept, list) else each * self.number("block_count")
+        return CACHE_BYTES * both * int(layers)
+
+    def check(self) -> None:
+        """Raises ValueError for a number out of its range."""
+        for name, value in self.fields.items():
+            field = name.removeprefix(f"{self.architecture}.")
+            low, high = RANGES.get(field, (-(1 << 48), 1 << 48))
+            for one in value if isinstance(value, list) else [value]:
+                if not (low <= one <= high if isinstance(one, (int, float)) else field not in RANGES):
+                    raise ValueError(f"field '{name}' is {str(one)[:40]}, allowed: a number from {low:,} to {high:,}")
+        experts, used = self.number("expert_count"), self.number("expert_used_count")
+        if used > experts or (used == 0) != (experts == 0):
+            raise ValueError(f"the header says that {used} of {experts} experts are used")
+        if self.fields.get("tokenizer.ggml.model") == "none":
+            raise ValueError("the header has no tokenizer")
 
 
-class _Reader:
-    """Reads little-endian values from the beginning of a file."""
+def _take(file: BinaryIO, length: int) -> bytes:
+    taken = file.read(length) if length <= LONGEST else b""
+    if len(taken) < length:
+        raise ValueError("the file ends inside its header, or a value there has more than 16 MiB")
+    return taken
 
-    def __init__(self, data: mmap.mmap) -> None:
-        self._data, self._at = data, 0
 
-    def take(self, length: int) -> bytes:
-        end = self._at + length
-        if end > len(self._data):
-            raise ValueError("the file ends inside its header")
-        taken = self._data[self._at : end]
-        self._at = end
-        return taken
+def _number(file: BinaryIO, code: str) -> Any:
+    return struct.unpack(f"<{code}", _take(file, struct.calcsize(code)))[0]
 
-    def number(self, code: str) -> Any:
-        return struct.unpack(f"<{code}", self.take(struct.calcsize(code)))[0]
 
-    def string(self) -> str:
-        return self.take(self.number("Q")).decode(errors="replace")
-
-    def value(self, kind: int) -> Any:
-        """A value of this type. None for a list that is not needed."""
-        if kind == STRING:
-            return self.string()
-        if kind in NUMBERS:
-            return self.number(NUMBERS[kind])
-        if kind != ARRAY:
-            raise ValueError(f"the header has a value of the unknown type {kind}")
-        inner, length = self.number("I"), self.number("Q")
-        if inner in NUMBERS:
-            code = NUMBERS[inner]
-            data = self.take(length * struct.calcsize(code))
-            return list(struct.unpack(f"<{length}{code}", data)) if length <= 4096 else None
-        if inner != STRING:
-            raise ValueError(f"the header has a list of the unknown type {inner}")
-        for _ in range(length):
-            self.take(self.number("Q"))
-        return None
+def _value(file: BinaryIO) -> Any:
+    """A value behind its type. None for a list that is not needed."""
+    kind = _number(file, "I")
+    if kind == STRING:
+        return _take(file, _number(file, "Q")).decode(errors="replace")
+    if kind in NUMBERS:
+        return _number(file, NUMBERS[kind])
+    inner, length = (_number(file, "I"), _number(file, "Q")) if kind == ARRAY else (kind, 0)
+    if inner in NUMBERS:
+        numbers = _take(file, length * struct.calcsize(NUMBERS[inner]))
+        return list(struct.unpack(f"<{length}{NUMBERS[inner]}", numbers)) if length <= 4096 else None
+    if kind != ARRAY or inner != STRING or length > LONGEST:
+        raise ValueError(f"the header has {length:,} values of the unknown type {inner}")
+    for _ in range(length):
+        _take(file, int.from_bytes(_take(file, 8), "little"))
+    return None
 
 
 def parts(file: Path) -> list[Path]:
@@ -111,52 +122,32 @@ def parts(file: Path) -> list[Path]:
     return found
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[_Reader]:
-    """A reader behind the version of a file. Raises InputError that names the file."""
-    if not path.is_file():
-        raise InputError(f"{path}: there is no such file of a model")
-    with path.open("rb") as opened:
-        begin = opened.read(8)
-        if begin[:4] != b"GGUF":
-            raise InputError(f"{path}: is no GGUF file (it does not begin with 'GGUF')")
-        if len(begin) < 8:
-            raise InputError(f"{path}: the file ends inside its header")
-        if (version := struct.unpack("<I", begin[4:])[0]) not in VERSIONS:
-            raise InputError(
-                f"{path}: is a GGUF file of version {version}; readable are {VERSIONS[0]} and {VERSIONS[1]}"
-            )
-        with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            reader = _Reader(data)
-            try:
-                reader.take(8)
-                yield reader
-            except ValueError as error:
-                raise InputError(f"{path}: {error}") from None
-
-
 def read_header(file: str | Path) -> Header:
     """Reads the header. Raises InputError that names the file: there is none, it is no GGUF, its version is unknown, it
-    is cut off, or a part is missing."""
+    is cut off, a number is out of its range, or a part is missing."""
     path = Path(file)
     files = parts(path)
-    with _opened(path) as reader:
-        fields = _fields(reader)
-    architecture = fields.get("general.architecture")
-    if not isinstance(architecture, str):
-        raise InputError(f"{path}: the header does not name the model's architecture (general.architecture)")
-    return Header(architecture, fields, sum(part.stat().st_size for part in files))
-
-
-def _fields(reader: _Reader) -> dict[str, Any]:
-    reader.take(8)  # number of tensors
-    fields: dict[str, Any] = {}
-    for _ in range(reader.number("Q")):
-        name = reader.string()
-        if name == "tokenizer.ggml.tokens":  # most values stand before, and these are long
-            break
-        fields[name] = reader.value(reader.number("I"))
-    return fields
+    if not path.is_file():
+        raise InputError(f"{path}: there is no such file of a model")
+    with opened(path) as begun:
+        if begun.read(4) != b"GGUF":
+            raise InputError(f"{path}: is no GGUF file (it does not begin with 'GGUF')")
+        try:
+            if (version := _number(begun, "I")) not in VERSIONS:
+                raise ValueError(f"is a GGUF file of version {version}; readable are {VERSIONS[0]} and {VERSIONS[1]}")
+            _take(begun, 8)  # number of tensors
+            if (count := _number(begun, "Q")) > 1 << 16:
+                raise ValueError(f"the header has {count:,} fields")
+            names = (_take(begun, _number(begun, "Q")).decode(errors="replace") for _ in range(count))
+            fields = {name: _value(begun) for name in names}
+            architecture = fields.get("general.architecture")
+            if not isinstance(architecture, str):
+                raise ValueError("the header does not name the model's architecture (general.architecture)")
+            header = Header(architecture, fields, sum(part.stat().st_size for part in files))
+            header.check()
+        except (ValueError, OverflowError) as error:
+            raise InputError(f"{path}: {error}") from None
+    return header
 
 
 def content_hash(file: str | Path) -> str:
