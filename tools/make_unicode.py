@@ -60,8 +60,8 @@ def runs(value):
 
 
 def mapping(rule):
-    """Step from the last key, 8 x length + tag, first target less key less that difference before, other targets. With
-    4 added to the tag, the number of further equal entries less 1."""
+    """Step from the last key, 8 x length + tag. With 4 added to the tag, the number of further entries alike in both,
+    less 1. Then for each of these entries: first target less key less that difference before, other targets."""
     entries, key, difference = [], 0, 0
     for c in POINTS:
         target, tag = rule(c)
@@ -70,14 +70,11 @@ def mapping(rule):
         entries.append((c - key, 8 * len(target) + tag, target[0] - c - difference, *target[1:]))
         key, difference = c, target[0] - c
 
-    def shown(entry, more):
-        step, shape, turn, *rest = entry
-        return number(step) + number(shape + more) + signed(turn) + "".join(signed(t - 0x300) for t in rest)
-
     text = ""
-    for entry, equal in itertools.groupby(entries):
-        count = len(list(equal))
-        text += min(shown(entry, 0) * count, shown(entry, 4) + number(max(count - 2, 0)), key=len)
+    for (step, shape), group in itertools.groupby(entries, key=lambda entry: entry[:2]):
+        alike = list(group)
+        text += number(step) + (number(shape + 4) + number(len(alike) - 2) if len(alike) > 1 else number(shape))
+        text += "".join(signed(turn) + "".join(signed(t - 0x300) for t in rest) for _, _, turn, *rest in alike)
     return text
 
 

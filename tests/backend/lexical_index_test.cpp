@@ -198,6 +198,41 @@ TEST_CASE("an index has the same bytes for any number of threads, and answers fr
   }
 }
 
+TEST_CASE("Chinese, Japanese, Korean and Thai passages are found, alike in memory and in a file") {
+  const char* const known[][2] = {{"东京塔高333米。", "东京塔有多高？"},
+                                  {"さくらのガラスは赤い", "ｶﾞﾗｽ"},
+                                  {"서울은 한국의 수도이다", "서울에서"},
+                                  {"กรุงเทพเป็นเมือง", "เมืองไหน"},
+                                  {"店は𠮷野家です", "𠮷野"},
+                                  {"新しいiPhone手机", "which iphone"},
+                                  {"x 猫 y", "猫"}};
+  std::vector<Passage> corpus = {{"mill", "阿尔德伯里", "磨坊位于特恩河畔。"}};
+  for (const auto& [text, question] : known) corpus.emplace_back(question, "", text);
+  const TemporaryFolder folder;
+  Bm25::write_index(corpus, {}, folder / "index");
+  Bm25 memory(corpus), file(corpus, LexicalIndex::open(folder / "index"), Analyzer::simple());
+  for (const auto& [text, question] : known) {
+    const std::vector<Query> queries = {{question, 3}};
+    const Passages found = memory(queries).front();
+    REQUIRE_MESSAGE(!found.empty(), question);
+    CHECK(found[0].id() == question);
+    CHECK(found == file(queries).front());
+  }
+}
+
+TEST_CASE("only bigrams change a fingerprint of before, and a file of before is to be built anew") {
+  for (const char* text : {"café", "塔"}) {
+    const Bm25 bm25(std::vector<Passage>{{"1", "T", text}});
+    const LexicalIndex::Facts& f = bm25.index().facts();
+    const Hash before = Hasher().add("bm25").add(f.corpus).add("simple").add(f.k1).add(f.b).finish();
+    CHECK((bm25.fingerprint() == before) == (f.bigrams == 0));
+    CHECK(f.bigrams == (text == std::string("塔")));
+  }
+  const TemporaryFolder folder;
+  CheckedWriter(folder / "old", LexicalIndex::kind, 1).commit();
+  CHECK_THROWS_WITH_AS(LexicalIndex::open(folder / "old"), doctest::Contains("build the index again (espalier"), Error);
+}
+
 TEST_CASE("a build tells how far it is, and what that throws stops it without a trace") {
   Random random{Seed(5)};
   const TemporaryFolder folder;

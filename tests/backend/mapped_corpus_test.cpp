@@ -210,7 +210,7 @@ TEST_CASE("another kind, version or file is refused by name") {
   CHECK(refusal(path) == "");
   CHECK(refusal(path, "other") == path + ": holds 'example', not 'other'");
   CHECK(refusal(path, "example", 8) ==
-        path + ": is of version 7 of 'example', this version reads 8: build the index again");
+        path + ": is of version 7 of 'example', this version reads 8: build the index again (espalier index build)");
   CHECK(refusal(folder / "b").starts_with((folder / "b") + ": cannot be read"));
   CHECK(refusal(folder.path().string()).find("cannot be read") != std::string::npos);
   test::write_bytes(folder / "c", std::string(5000, 'x'));

@@ -66,10 +66,12 @@ class Bm25 {
 
   [[nodiscard]] std::size_t size() const { return state_->corpus.size(); }
   [[nodiscard]] const LexicalIndex& index() const { return state_->index; }
-  /// Identity of corpus, analyzer, k1 and b. Equal fingerprints give equal answers.
+  /// Identity of corpus, analyzer, k1 and b. Equal fingerprints give equal answers. A corpus with bigrams has another
+  /// one than in versions that knew none.
   [[nodiscard]] Hash fingerprint() const {
     const LexicalIndex::Facts& f = index().facts();
-    return Hasher().add("bm25").add(f.corpus).add(index().analyzer()).add(f.k1).add(f.b).finish();
+    const char* const name = f.bigrams > 0 ? "bm25 of bigrams" : "bm25";
+    return Hasher().add(name).add(f.corpus).add(index().analyzer()).add(f.k1).add(f.b).finish();
   }
 
  private:

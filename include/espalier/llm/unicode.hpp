@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -85,15 +85,13 @@ class UnicodeMapping {
   explicit UnicodeMapping(std::string_view packed) {
     std::uint32_t from = 0, difference = 0;
     for (UnicodeStream in(packed); !in.done();) {
-      const std::uint32_t step = in.number(), shape = in.number(), turn = in.signed_number();
-      std::u32string rest;
-      for (std::uint32_t k = 1; k < shape >> 3; ++k) rest += static_cast<char32_t>(0x300 + in.signed_number());
-      for (std::uint32_t equal = shape & 4 ? in.number() + 2 : 1; equal > 0; --equal) {
+      const std::uint32_t step = in.number(), shape = in.number();
+      for (std::uint32_t alike = shape & 4 ? in.number() + 2 : 1; alike > 0; --alike) {
         from += step;
         entries_.push_back({from, static_cast<std::uint16_t>(targets_.size()), static_cast<std::uint8_t>(shape >> 3),
                             static_cast<std::uint8_t>(shape & 3)});
-        targets_ += static_cast<char32_t>(from + (difference += turn));
-        targets_ += rest;
+        targets_ += static_cast<char32_t>(from + (difference += in.signed_number()));
+        for (std::uint32_t k = 1; k < shape >> 3; ++k) targets_ += static_cast<char32_t>(0x300 + in.signed_number());
       }
     }
   }
@@ -130,17 +128,7 @@ inline std::uint8_t unicode_flags_of(char32_t c) {
 inline void append_ascii_lower(std::string& out, std::string_view text) {
   const std::size_t begin = out.size();
   out += text;
-  char* at = out.data() + begin;
-  std::size_t left = text.size();
-  for (; left >= 8; left -= 8, at += 8) {  // eight at once: the top bit of a byte says whether it is a capital letter
-    std::uint64_t word = 0;
-    std::memcpy(&word, at, 8);
-    const std::uint64_t from_a = word + 0x3f3f3f3f3f3f3f3f, behind_z = word + 0x2525252525252525;
-    word |= ((from_a ^ behind_z) & 0x8080808080808080) >> 2;
-    std::memcpy(at, &word, 8);
-  }
-  for (; left > 0; --left, ++at)
-    if (*at >= 'A' && *at <= 'Z') *at = static_cast<char>(*at + ('a' - 'A'));
+  for (char& c : std::span(out).subspan(begin)) c = static_cast<char>(c | (c >= 'A' && c <= 'Z') << 5);
 }
 
 /// Applies mapping(code point) -> what takes its place, empty = itself. ASCII letters become lower case.

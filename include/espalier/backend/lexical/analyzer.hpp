@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/detail/lexical/bigrams.hpp>
 #include <espalier/backend/detail/lexical/english.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/llm/nfkc.hpp>
@@ -26,12 +27,16 @@ class Analyzer {
     void clear() {
       text_.clear();
       slices_.clear();
+      length_ = 0;
     }
     void add(std::string_view term) {
       slices_.push_back({text_.size(), term.size()});
       text_ += term;
     }
     [[nodiscard]] std::size_t size() const { return slices_.size(); }
+    /// What the text weighs as a passage: its terms, or another number of words.
+    [[nodiscard]] std::size_t length() const { return length_ ? length_ : size(); }
+    void set_length(std::size_t words) { length_ = words; }
     [[nodiscard]] std::string_view operator[](std::size_t i) const {
       return std::string_view(text_).substr(slices_[i].begin, slices_[i].size);
     }
@@ -42,15 +47,17 @@ class Analyzer {
     };
     std::string text_;
     std::vector<Slice> slices_;
+    std::size_t length_ = 0;
   };
 
   using Function = std::function<void(std::string_view, Terms&)>;  ///< appends to terms, which are empty
   Analyzer(std::string name, Function analyze) : name_(std::move(name)), analyze_(std::move(analyze)) {}
-  /// NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` in Python's regular expressions). Its name
-  /// is "simple".
+  /// NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` in Python's regular expressions). Where
+  /// words do not end at spaces (Han, Kana, Hangul, Thai and their neighbours), the pairs of neighbouring characters
+  /// are the terms, and a character alone is one. A text is as long as it has runs. Its name is "simple".
   static Analyzer simple();
   /// Lucene's analyzer for English. It takes standard words, removes a possessive 's, lowers case, drops 33 stop words,
-  /// and applies Porter's stemmer. Its name is "english-lucene".
+  /// and applies Porter's stemmer. As there, Han and Hiragana are single characters. Its name is "english-lucene".
   static Analyzer english_lucene();
   /// The analyzer of this name. Throws std::invalid_argument that lists the names.
   static Analyzer named(std::string_view name);
@@ -77,18 +84,23 @@ class Analyzer {
 inline Analyzer Analyzer::simple() {
   return {"simple", [](std::string_view text, Terms& terms) {
             const std::string folded = espalier::detail::casefold(espalier::detail::nfkc(text));
+            bool pairs = false;
             for (std::size_t i = 0; i < folded.size();) {
               const std::size_t begin = i;
               std::size_t end = i;
-              for (bool word = true; word && i < folded.size();) {
-                const auto c = static_cast<unsigned char>(folded[i]);
-                if (c < 0x80) ++i;
-                if ((word = c < 0x80 ? espalier::detail::is_alnum(c)
-                                     : espalier::detail::is_alnum(espalier::detail::decode_utf8(folded, i))))
-                  end = i;
+              bool word = true, unspaced = false;
+              while (word && i < folded.size()) {
+                const auto lead = static_cast<unsigned char>(folded[i]);
+                const char32_t c = lead < 0x80 ? (++i, lead) : espalier::detail::decode_utf8(folded, i);
+                unspaced = detail::is_unspaced(c);
+                if ((word = !unspaced && espalier::detail::is_alnum(c))) end = i;
               }
               if (end > begin) terms.add(std::string_view(folded).substr(begin, end - begin));
+              if (!unspaced) continue;
+              i = detail::add_bigrams(folded, end, terms);
+              pairs = true;
             }
+            if (pairs) terms.set_length(detail::runs(folded));
           }};
 }
 

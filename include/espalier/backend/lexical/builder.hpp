@@ -3,6 +3,7 @@
 #include <espalier/backend/detail/index/checked_writer.hpp>
 #include <espalier/backend/detail/index/corpus.hpp>
 #include <espalier/backend/detail/index/parallel.hpp>
+#include <espalier/backend/detail/lexical/bigrams.hpp>
 #include <espalier/backend/detail/lexical/run.hpp>
 #include <espalier/backend/index/checked_file.hpp>
 #include <espalier/backend/lexical/analyzer.hpp>
@@ -115,6 +116,7 @@ class LexicalBuilder {
     PostingListWriter list;
     std::string bytes;
     std::uint64_t done = 0, told = 0;
+    const bool simple = options_.analyzer.name() == "simple";
     while (!heap.empty()) {
       const std::string_view term = readers[heap.front()].term();  // its bytes stay where they are
       do {
@@ -129,6 +131,8 @@ class LexicalBuilder {
       record.share = list.finish(bytes);
       terms_.push_back(record);
       text_ += term;
+      std::size_t behind_first = 0;
+      if (simple && is_unspaced(espalier::detail::decode_utf8(term, behind_first))) facts_.bigrams += record.passages;
       if (bytes.size() >= std::size_t(1) << 20) {
         file_.write(std::string_view(bytes));
         bytes.clear();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/backend/detail/lexical/posting_list.hpp>
-#include <espalier/backend/detail/lexical/term_table.hpp>
+#include <espalier/backend/detail/lexical/term_hash.hpp>
 #include <espalier/backend/index/checked_file.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
@@ -38,12 +38,13 @@ class LexicalIndex {
     std::uint64_t passages, terms, postings;
     std::uint64_t words;  ///< of all passages, with repetitions
     double k1, b;
-    Hash corpus;  ///< ids, titles and texts in order
+    Hash corpus;            ///< ids, titles and texts in order
+    std::uint64_t bigrams;  ///< postings of characters and their pairs, by `simple`
   };
-  static_assert(sizeof(Facts) == 64);
+  static_assert(sizeof(Facts) == 72);
 
   static constexpr const char* kind = "bm25";
-  static constexpr std::uint32_t version = 1;
+  static constexpr std::uint32_t version = 2;
 
   explicit LexicalIndex(const detail::CheckedFile& file)
       : facts_(file.section("facts").items<Facts>(0, 1).front()),

@@ -1,21 +1,23 @@
 #pragma once
 
 #include <espalier/backend/detail/index/corpus.hpp>
-#include <espalier/backend/detail/index/held_bytes.hpp>
 #include <espalier/backend/detail/lexical/posting_codec.hpp>
-#include <espalier/backend/detail/lexical/term_table.hpp>
+#include <espalier/backend/detail/lexical/term_hash.hpp>
 #include <espalier/backend/lexical/analyzer.hpp>
 #include <espalier/core/atomic_file.hpp>
 #include <espalier/core/hash.hpp>
+#include <espalier/core/input_file.hpp>
 #include <espalier/llm/passage.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -40,7 +42,7 @@ class LexicalRunWriter {
       hasher.add(passage.id()).add(passage.title()).add(passage.text());
       contents_.assign(passage.title()).append("\n").append(passage.text());
       analyzer(contents_, terms_);
-      run.lengths.push_back(static_cast<std::uint32_t>(terms_.size()));
+      run.lengths.push_back(static_cast<std::uint32_t>(terms_.length()));
       add_passage(static_cast<std::uint32_t>(i));
     }
     run.hash = hasher.finish();
@@ -59,11 +61,17 @@ class LexicalRunWriter {
     std::uint32_t passages = 0;
   };
 
+  /// Numbers terms in order of appearance.
+  std::uint32_t number(std::string_view term) {
+    if (const auto known = numbers_.find(term); known != numbers_.end()) return known->second;
+    seen_.emplace_back();
+    return numbers_.emplace(term, seen_.size() - 1).first->second;
+  }
+
   void add_passage(std::uint32_t passage) {
     const std::size_t first = entries_.size();
     for (std::size_t t = 0; t < terms_.size(); ++t) {
-      const std::uint32_t term = table_.number(terms_[t]);
-      if (term == seen_.size()) seen_.emplace_back();
+      const std::uint32_t term = number(terms_[t]);
       if (Seen& seen = seen_[term]; seen.last > first) {
         ++entries_[seen.last - 1].posting.count;
       } else {
@@ -76,32 +84,31 @@ class LexicalRunWriter {
 
   /// Sorts the terms, writes each with its postings, and clears the state for the next run.
   void write(std::string& out) {
-    std::vector<std::uint32_t> order(table_.size());
-    for (std::uint32_t t = 0; t < order.size(); ++t) order[t] = t;
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return table_[a] < table_[b]; });
-    std::vector<std::size_t> ends(table_.size());
+    std::vector<std::pair<std::string_view, std::uint32_t>> order(numbers_.begin(), numbers_.end());
+    std::sort(order.begin(), order.end());
+    std::vector<std::size_t> ends(order.size());
     std::size_t begin = 0;
-    for (std::uint32_t t : order) begin += seen_[t].passages, ends[t] = begin - seen_[t].passages;
+    for (const auto& [term, t] : order) begin += seen_[t].passages, ends[t] = begin - seen_[t].passages;
     std::vector<Posting> postings(entries_.size());
     for (const Entry& e : entries_) postings[ends[e.term]++] = e.posting;
 
     auto next = postings.begin();
-    for (std::uint32_t t : order) {
-      put_number(out, table_[t].size());
-      out += table_[t];
+    for (const auto& [term, t] : order) {
+      put_number(out, term.size());
+      out += term;
       put_number(out, seen_[t].passages);
       std::uint32_t before = ~std::uint32_t(0);
       for (const auto end = next + seen_[t].passages; next != end; before = next++->passage)
         put_posting(out, before, *next);
     }
-    table_.clear();
+    numbers_.clear();
     seen_.clear();
     entries_.clear();
   }
 
   std::string contents_;
   Analyzer::Terms terms_;
-  TermTable table_;
+  std::unordered_map<std::string, std::uint32_t, TermHash, std::equal_to<>> numbers_;
   std::vector<Seen> seen_;      // by term
   std::vector<Entry> entries_;  // in order of passages
 };
@@ -162,7 +169,7 @@ class RunStore {
   }
   /// Readers of all runs in order, valid as long as the store. Call put() no more afterwards.
   std::vector<LexicalRunReader> readers() {
-    if (file_) mapped_ = map_file(file_->written());
+    if (file_) mapped_ = espalier::detail::map_file(file_->written());
     std::vector<LexicalRunReader> readers;
     for (const Run& run : runs_)
       readers.emplace_back(file_ ? mapped_.bytes.subspan(run.begin, run.size) : std::as_bytes(std::span(run.bytes)));
@@ -176,7 +183,7 @@ class RunStore {
   };
 
   std::optional<espalier::detail::AtomicFile> file_;
-  HeldBytes mapped_;
+  espalier::detail::HeldBytes mapped_;
   std::vector<Run> runs_;
   std::size_t end_ = 0;
 };
