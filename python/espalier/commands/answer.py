@@ -13,7 +13,7 @@ from .shared.run_options import add_run_options
 from .shared.task import do_task, tell_end
 from .shared.track import add_track_option
 
-SUMMARY = "Answer questions. No gold is needed and none is seen. What the file holds scores the answers."
+SUMMARY = "Answer questions. No gold is needed and none is seen. Where the file holds gold, answers are scored."
 EXAMPLES = (
     "espalier answer --questions questions.jsonl --corpus corpus.jsonl --model gguf:model.gguf --out out/local",
     "espalier answer --method reasonrag --questions questions.jsonl --corpus corpus.jsonl --out out/answers",
