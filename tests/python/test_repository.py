@@ -133,3 +133,16 @@ def test_curl_is_tried_with_every_call_that_the_clients_make():
         r"set\(espalier_http_try (.*?)\]=\]", (ROOT / "cmake/components.cmake").read_text("utf-8"), re.DOTALL
     )
     assert "CURLINFO_RETRY_AFTER" in used and used - set(called.findall(tried)) == set()
+
+
+def test_what_ci_installs_is_named_by_hash_and_its_actions_by_commit():
+    used = re.findall(r"uses: (\S+)", (ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    assert used and all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) for action in used)
+    lock = (ROOT / "tools/python.lock").read_text(encoding="utf-8")
+    packages = re.split(r"\n(?=[a-z])", lock)[1:]
+    assert len(packages) > 100 and all(
+        re.match(r"[\w.-]+==\S+.* \\\n    --hash=sha256:[0-9a-f]{64}", one) for one in packages
+    )
+    assert "//" not in lock  # no address of an index
+    named = {re.split(r"\W*==", one)[0] for one in packages}
+    assert named >= {"pip", "pytest", "ruff", "mypy", "scikit-build-core", "pybind11", "sphinx", "auditwheel", "numpy"}
