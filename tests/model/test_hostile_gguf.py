@@ -76,6 +76,18 @@ def hostile() -> Iterator[tuple[str, bytes]]:
     for count in (0, 2**31, 2**64 - 1):
         yield f"{count} fields", MODEL[:16] + struct.pack("<Q", count) + MODEL[24:]
         yield f"{count} tensors", MODEL[:8] + struct.pack("<Q", count) + MODEL[16:]
+    templates = {
+        "deep": "{{ " + "(" * 50_000 + "1" + ")" * 50_000 + " }}",
+        "blocks": "{% if 1 %}" * 20_000 + "{% endif %}" * 20_000,
+        "long": "{{ 1" + " + 1" * 50_000 + " }}",
+        "endless": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "output": "{% for a in range(99999) %}" + "x" * 99 + "{% endfor %}",
+        "memory": "{{ 'x' * 99999999999 }}",
+        "recursion": "{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}",
+        "unclosed": "{% if x %}",
+    }
+    for name, template in templates.items():
+        yield f"template {name}", changed("tokenizer.chat_template", TEXT, template)
     yield "no tokenizer", changed("tokenizer.ggml.model", TEXT, "none")
     yield "no architecture", changed("general.architecture", TEXT, "")
     drawn = random.Random(7)

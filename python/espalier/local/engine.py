@@ -6,6 +6,7 @@ import atexit
 import os
 import secrets
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
@@ -27,8 +28,20 @@ CONTEXT = 4096
 """Tokens of a slot by default, or what the model was trained on if that is less."""
 POOLING = {"mean": 1, "cls": 2, "last": 3}
 """How an encoder makes one vector of its tokens', with llama.cpp's numbers."""
-RANK = 4
-"""llama.cpp's number for rerankers."""
+LIMITS = {"slots": (1, 4096), "context": (16, 1 << 30), "threads": (1, 512)}
+TRIAL = """
+import itertools, resource, sys
+for kind, most in ((resource.RLIMIT_CPU, 2), (resource.RLIMIT_AS, 1 << 28)): resource.setrlimit(kind, (most, most))
+from jinja2.sandbox import ImmutableSandboxedEnvironment as Environment
+try:
+    made = Environment(extensions=["jinja2.ext.loopcontrols"]).from_string(sys.stdin.read())
+    pieces = made.generate(messages=[{"role": "user", "content": "Hi"}], add_generation_prompt=True)
+    sys.exit(any(size > 1 << 20 for size in itertools.accumulate(map(len, pieces))))
+except (MemoryError, OverflowError, RecursionError): sys.exit(1)
+except Exception: pass  # llama.cpp says so
+"""
+"""Whether a chat template, a program of a stranger, writes a question within 2 s, 256 MiB, Python's depth and 1 MiB."""
+RANK = 4  # llama.cpp's number for rerankers
 OVERHEAD = 256 << 20
 """Bytes that llama.cpp needs beside the weights and the cache."""
 HOST = "127.0.0.1"
@@ -68,10 +81,7 @@ def pooling_of(file: Path, header: Header, chosen: str) -> str:
         raise InputError(f"{file}: gives no embeddings: it is a reranker")
     named = chosen or next((name for name, number in POOLING.items() if number == written), "")
     if not named:
-        raise InputError(
-            f"{file}: gives no embeddings by itself: its header names no pooling; choose one by the option 'pooling': "
-            "mean, cls or last"
-        )
+        raise InputError(f"{file}: gives no embeddings by itself: its header names no pooling (mean, cls or last)")
     return named
 
 
@@ -92,9 +102,9 @@ class LlamaEngine:
         encodes: bool = False,
         pooling: str = "",
     ) -> None:
-        for name, value, most in (("slots", slots, 4096), ("context", context, 1 << 30), ("threads", threads, 512)):
-            if not 0 <= value <= most:
-                raise ValueError(f"option '{name}': {value} is not allowed, must be 1 to {most}, or 0 for the default")
+        for (name, (least, most)), value in zip(LIMITS.items(), (slots, context, threads), strict=True):
+            if value and not least <= value <= most:
+                raise ValueError(f"option '{name}': {value} is not allowed, must be {least} to {most}, or 0 = default")
         self.file = Path(file)
         self.header = read_header(self.file)
         self.pooling = pooling_of(self.file, self.header, pooling) if encodes else ""
@@ -149,6 +159,10 @@ class LlamaEngine:
         if not has_gpu(llama):
             self.check_memory()
         parameters = self._parameters(llama)
+        trial = [sys.executable, "-I", "-c", TRIAL]
+        for template in (text for name, text in self.header.fields.items() if name.startswith("tokenizer.chat_t")):
+            if subprocess.run(trial, input=str(template).encode(), stderr=subprocess.DEVNULL).returncode:
+                raise InputError(f"{self.file}: its chat template needs too much time, memory or text (or jinja2)")
         log: list[str] = []
         with _loading:
             try:

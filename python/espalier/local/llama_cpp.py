@@ -87,7 +87,7 @@ class LlamaCppEncoder(_core.HttpEncoder, Held):
     ) -> None:
         self.engine = LlamaEngine(file, slots=slots, context=context, threads=threads, encodes=True, pooling=pooling)
         named = encoder_name(name or self.engine.name, self.engine.revision, pooling)
-        super().__init__(self.engine.url, named, profile=profile, **encoder_client(self.engine))
+        super().__init__(self.engine.url, named, profile=profile, **client(self.engine, encodes=True))
         self.engine.load()
 
 
@@ -123,16 +123,12 @@ def encoder_engine(source: Source) -> LlamaEngine:
     return LlamaEngine(source.path, encodes=True, **_options(source))
 
 
-def _connection(engine: LlamaEngine) -> dict[str, Any]:
-    """How our client reaches such a server. Twice its slots are sent, so that none of them waits for us."""
-    return {"api_key_env": key_variable(), "in_flight": 2 * engine.slots, "timeout": PATIENCE, "deadline": PATIENCE}
-
-
-def client(engine: LlamaEngine) -> dict[str, Any]:
-    """The same for a language model."""
-    return {**_connection(engine), "server": "llamacpp", "in_process": True}
-
-
-def encoder_client(engine: LlamaEngine) -> dict[str, Any]:
-    """The same for an encoder. A text that is too long fails alone and at once."""
-    return {**_connection(engine), "llamacpp": True, "batch": 1, "attempts": 1}
+def client(engine: LlamaEngine, *, encodes: bool = False) -> dict[str, Any]:
+    """How our client reaches a server. Twice its slots are sent, and a text that is too long to encode fails alone."""
+    own = {"llamacpp": True, "batch": 1, "attempts": 1} if encodes else {"server": "llamacpp", "in_process": True}
+    return own | {
+        "api_key_env": key_variable(),
+        "in_flight": 2 * engine.slots,
+        "timeout": PATIENCE,
+        "deadline": PATIENCE,
+    }

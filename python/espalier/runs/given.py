@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .. import _core
 from ..local.engine import LlamaEngine
-from ..local.llama_cpp import client, encoder_client, encoder_engine, encoder_name, model_engine, model_revision
+from ..local.llama_cpp import client, encoder_engine, encoder_name, model_engine, model_revision
 from ..local.sources import Source, encoder_source_of, source_of
 from .settings_table import addressed
 
@@ -212,7 +212,7 @@ class _Resolved:
                 shared(f"encoder:{source.key}", lambda: encoder_engine(source))
             )
             name = encoder_name(name, engine.revision, source.options.get("pooling", ""))
-            url, begin, connection = engine.url, engine.load, encoder_client(engine)
+            url, begin, connection = engine.url, engine.load, client(engine, encodes=True)
         part = _core.HttpEncoder(url, name, profile=plain.get("encoder_profile") or "none", **connection)
         self._backends["encoder"] = Backend(part, None, name, begin)
         return name
