@@ -727,7 +727,7 @@ TEST_CASE("the key comes from a file or the environment, is sent, and is in no m
   test::write_bytes(file, "two\nlines");
   CHECK_THROWS_WITH_AS(OpenAi{chosen}, doctest::Contains("api_key_file"), std::invalid_argument);
   chosen.api_key_file = folder / "absent.txt";
-  CHECK_THROWS_WITH_AS(OpenAi{chosen}, doctest::Contains("absent.txt"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(OpenAi{chosen}, doctest::Contains("absent.txt: cannot be read"), espalier::InputError);
 }
 
 TEST_CASE("a key that is a common word changes no reply, and what a server says of it ends") {

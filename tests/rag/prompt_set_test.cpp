@@ -75,8 +75,9 @@ TEST_CASE("prompts are replaced from files; wrong names and missing slots are na
   std::filesystem::remove(folder.path() / "rolout.txt");
   std::filesystem::remove(folder.path() / "rollout.txt");
   std::filesystem::create_symlink("gone", folder.path() / "rollout.txt");
-  CHECK_THROWS_WITH_AS((void)method::decex_prompts().replaced_from(folder.path()),
-                       ((folder.path() / "rollout.txt").string() + ": cannot be read").c_str(), InputError);
+  CHECK_THROWS_WITH_AS(
+      (void)method::decex_prompts().replaced_from(folder.path()),
+      ((folder.path() / "rollout.txt").string() + ": cannot be read: No such file or directory").c_str(), InputError);
 }
 
 TEST_CASE("a set of prompts is whole: a text for each purpose, marks for each tag that is returned") {
