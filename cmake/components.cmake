@@ -59,15 +59,10 @@ int main() {
   curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
   curl_easy_getinfo(easy, CURLINFO_RETRY_AFTER, &seconds);
   curl_easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &seconds);
-  int (*on_socket)(CURL*, curl_socket_t, int, void*, void*) = nullptr;
-  int (*on_timer)(CURLM*, long, void*) = nullptr;
-  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
-  curl_multi_setopt(multi, CURLMOPT_SOCKETDATA, &running);
-  curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
-  curl_multi_setopt(multi, CURLMOPT_TIMERDATA, &running);
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 1L);
   curl_multi_add_handle(multi, easy);
-  curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running);
+  curl_multi_poll(multi, nullptr, 0, 0, &running);
+  curl_multi_perform(multi, &running);
   const CURLMsg* message = curl_multi_info_read(multi, &running);
   curl_multi_remove_handle(multi, easy);
   CURLU* address = curl_url();
