@@ -1,7 +1,7 @@
 """How the page looks: a tree on the first screen, room for texts, nothing clipped, labels that stand clear."""
 
 import itertools
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import pytest
 import report_fixture
@@ -36,6 +36,15 @@ RECORDER = """(() => {
   });
 })()"""
 
+# The pixels that the find box has beside its hint.
+HINT = """(() => {
+  const find = document.querySelector(".find"), style = getComputedStyle(find);
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `${style.fontSize} ${style.fontFamily}`;
+  const inner = find.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+  return inner - pen.measureText(find.placeholder).width;
+})()"""
+
 
 def meet(a, b):
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
@@ -61,6 +70,29 @@ def bushy(tmp_path):
     return run[0][0], (tmp_path / "report.html").as_uri()
 
 
+@pytest.mark.parametrize("screen", SCREENS)
+def test_oracle_and_simulated_are_said_once_above_the_scores_and_in_the_title(page, reports, screen):
+    page.set_viewport_size(SCREENS[screen])
+    page.goto(reports["plain"])
+    assert "oracle, simulated model" in page.title()
+    labels = [label.bounding_box()["y"] for label in page.locator(".badge b").all()]
+    assert len(labels) == 2 and max(labels) < page.locator(".tile b").first.bounding_box()["y"]
+    for _ in ("folded", "unfolded"):
+        said = page.inner_text("body").lower()
+        assert (said.count("oracle"), said.count("simulated")) == (1, 1)
+        page.evaluate("document.querySelectorAll('details').forEach((details) => { details.open = true; })")
+
+
+@pytest.mark.parametrize(("screen", "share"), [("wide", 0.5), ("phone", 0.55)])
+def test_each_tree_begins_high_on_the_first_screen_and_the_find_boxs_hint_is_whole(page, reports, screen, share):
+    page.set_viewport_size(SCREENS[screen])
+    for number, view in itertools.product(range(11), ("outline", "map")):
+        page.goto(reports["plain"] + f"#q=wq-{number:07}&view={view}")
+        top = page.evaluate("(view) => document.querySelector(view).getBoundingClientRect().top + scrollY", f".{view}")
+        assert 0 < top < share * SCREENS[screen]["height"]
+        assert page.evaluate(HINT) > 0
+
+
 @pytest.mark.parametrize(("screen", "least"), [("wide", 8), ("phone", 2)])
 def test_the_first_screen_shows_the_scores_and_the_first_tree(page, reports, plain, screen, least):
     page.set_viewport_size(SCREENS[screen])
@@ -83,6 +115,18 @@ def test_an_address_without_a_question_opens_the_first_one_and_going_back_opens_
     assert page.is_visible(".list") and not page.is_visible(".outline")
     page.go_back()
     until(page, "document.querySelector('.outline')?.checkVisibility()")
+
+
+@pytest.mark.parametrize("place", ["view=map", "by=visits", "find=who", "node=1", "view=map&q="])
+def test_a_place_without_a_question_is_one_in_the_first_question(page, reports, plain, place):
+    page.goto(reports["plain"] + "#" + place)
+    for _ in ("loaded", "typed into the open page"):
+        until(page, "document.querySelector('.work') !== null")
+        assert page.text_content(".detail h2") == plain[1][0]["question"] and "q=wq-0000000" in page.url
+        assert page.is_visible(".map" if "map" in place else ".outline")
+        assert dict(parse_qsl(place)).items() <= dict(parse_qsl(page.url.split("#")[1])).items()
+        page.evaluate(f"location.hash = '{place}'")
+        until(page, "location.hash.includes('q=wq')")
 
 
 def test_texts_have_the_whole_width_until_a_node_is_chosen(page, reports):

@@ -129,19 +129,22 @@ def test_pairs_come_from_prm_where_there_is_no_dpo_and_rows_that_are_no_pairs_st
     assert [json.loads(block) for block in blocks(html, "pairs")] == [[pair("a")]]
 
 
-def test_the_summary_says_oracle_and_simulated_model_beside_its_scores(tmp_path):
+def test_the_head_says_oracle_and_simulated_model_once_and_so_does_the_title(tmp_path):
     scores = {"questions": 1200, "em": 0.4375, "f1": None, "calls": 1234567}
     counts = {"sub_query": {"calls": 12, "prompt_tokens": 3400, "repairs": 0}}
     summary = {"method": "decex", "simulated": True, "oracle": True, **scores, "seconds": 2.5, "by_purpose": counts}
     html = page(tmp_path, summary=summary | {"pruned": {"not_best": 8, "outvoted": 2}})
-    assert "<title>decex on 1,200 questions" in html
+    assert "<title>decex on 1,200 questions: oracle, simulated model \u00b7" in html
     assert "<b>43.8 %</b>" in html and 'width="438"' in html and "<b>\u2013</b>" in html and "<b>1,234,567</b>" in html
     assert "<td>sub query</td><td>12</td><td>3,400</td></tr>" in html and "<td>not best</td><td>8</td>" in html
     assert '<rect class="bar" width="250"' in html  # outvoted beside not_best: 2 of 8
-    assert html.count("<em>oracle, simulated model</em>") == 2  # under EM and F1; acc is not in this summary
-    assert '<body data-label="oracle, simulated model">' in html and "2.5" not in html.split("<script>")[0][-9000:]
+    assert html.count("<b>oracle</b>") == html.count("<b>simulated model</b>") == 1 and "span>simulated" not in html
+    assert "2.5" not in html.split("<script>")[0][-9000:]
     own = page(tmp_path, summary={"method": "decex", "model": "qwen", "oracle": False, "em": 0.5})
-    assert '<body data-label="">' in own and 'class="badge"' not in own
+    assert "questions \u00b7 Espalier</title>" in own and 'class="badge"' not in own
+    run_of(tmp_path / "other", summary=summary | {"oracle": False})
+    both = page(tmp_path, summary={"method": "decex", "model": "qwen", "em": 0.5}, other=tmp_path / "other")
+    assert "questions: simulated model \u00b7 Espalier</title>" in both  # that of the second run
     (tmp_path / "summary.json").write_text("[1]")
     with pytest.raises(InputError, match="summary"):
         write_report(tmp_path, tmp_path / "report.html")

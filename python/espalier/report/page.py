@@ -20,7 +20,7 @@ from ..errors import UNSEEN, InputError
 from ..io.files import read_text, replacing, working
 from ..io.text import json_escape
 from .rows import QuestionRows, rows_of
-from .summary import escaped, head, label_of, title_of
+from .summary import BADGES, escaped, flags_of, head, title_of
 
 FOLDER = Path(__file__).parent
 STYLES = ("base", "summary", "questions", "verdict", "tree", "map", "node", "screens")
@@ -65,7 +65,7 @@ HEAD = """<!DOCTYPE html>
 <title>{title} \u00b7 Espalier</title>
 <style>{style}</style>
 </head>
-<body data-label="{label}">
+<body>
 {summary}<noscript><p class="foot">The trees below the summary need JavaScript. Nothing is loaded from elsewhere.</p></noscript>
 <div id="explorer"></div>
 """  # noqa: E501
@@ -95,21 +95,21 @@ def question(rows: QuestionRows, prefix: str = "") -> bytes:
     return b"".join(block(prefix + name, text) for name, text in named.items())
 
 
-def beginning(summary_json: bytes) -> bytes:
-    """What comes before the questions. Raises InputError for a summary that is not an object."""
-    try:
-        summary = json.loads(summary_json)
-    except (ValueError, RecursionError):
-        summary = None
-    if not isinstance(summary, dict):
-        raise InputError("summary.json: is not a JSON object")
-    page = HEAD.format(
-        policy=policy(),
-        title=escaped(title_of(summary)),
-        style=style().decode(),
-        label=label_of(summary),
-        summary=head(summary),
-    )
+def beginning(*runs: bytes) -> bytes:
+    """What comes before the questions: the head of the first run, and a title with the labels of all. Each is the JSON
+    of a summary. Raises InputError for one that is not an object.
+    """
+    summaries = []
+    for run in runs:
+        try:
+            summaries.append(json.loads(run))
+        except (ValueError, RecursionError):
+            summaries.append(None)
+        if not isinstance(summaries[-1], dict):
+            raise InputError("summary.json: is not a JSON object")
+    labels = ", ".join(BADGES[flag][0] for flag in flags_of(*summaries))
+    title = escaped(title_of(summaries[0])) + (labels and f": {labels}")
+    page = HEAD.format(policy=policy(), title=title, style=style().decode(), summary=head(summaries[0]))
     return page.encode(errors="replace")
 
 
@@ -121,13 +121,10 @@ def end(size: int) -> bytes:
     return b"%s</footer>\n<script>%s</script>\n</body>\n</html>\n" % (foot.encode(), script())
 
 
-def both(folder: Path, summary: bytes, other: Path, questions: int) -> bytes:
+def both(folder: Path, summary: bytes, other: Path, second: bytes, questions: int) -> bytes:
     """What the page of two runs says of them."""
-    name, second = (json.dumps(run.name, ensure_ascii=False).encode() for run in (folder, other))
-    return b'[{"name":%s,"summary":%s},{"name":%s,"questions":%d,"summary":%s}]' % (
-        *(name, summary, second, questions),
-        summary_of(other),
-    )
+    a, b = (json.dumps(run.name, ensure_ascii=False).encode() for run in (folder, other))
+    return b'[{"name":%s,"summary":%s},{"name":%s,"questions":%d,"summary":%s}]' % (a, summary, b, questions, second)
 
 
 def summary_of(folder: Path) -> bytes:
@@ -142,15 +139,14 @@ def write_report(
     The file appears whole or not at all. Raises InputError that names a file that cannot be read.
     """
     run = Path(folder)
-    summary = summary_of(run)
+    summaries = [summary_of(Path(one)) for one in (folder, other) if one is not None]
     with replacing(target, private=True) as page:
-        page.write(beginning(summary))
+        page.write(beginning(*summaries))
         others: dict[str, QuestionRows] = {}  # the page holds all of them, so memory can
         if other is not None:
-            beginning(summary_of(Path(other)))
             for rows in rows_of(Path(other)):
                 others.setdefault(rows.id, rows)
-            page.write(block("runs", both(run, summary, Path(other), len(others))))
+            page.write(block("runs", both(run, summaries[0], Path(other), summaries[1], len(others))))
         for rows in rows_of(run):
             page.write(question(rows))
             if other is not None:

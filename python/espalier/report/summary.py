@@ -60,9 +60,9 @@ def bar(share: float) -> str:
     )
 
 
-def label_of(summary: Mapping[str, Any]) -> str:
-    """The label of every score of the run: "oracle", "simulated model", both or nothing."""
-    return ", ".join(name for flag, (name, _) in BADGES.items() if summary.get(flag) is True)
+def flags_of(*summaries: Mapping[str, Any]) -> list[str]:
+    """The flags of BADGES that a summary sets. They hold for every score of its run."""
+    return [flag for flag in BADGES if any(summary.get(flag) is True for summary in summaries)]
 
 
 def title_of(summary: Mapping[str, Any]) -> str:
@@ -71,17 +71,14 @@ def title_of(summary: Mapping[str, Any]) -> str:
 
 
 def head(summary: Mapping[str, Any]) -> str:
-    badges = "".join(
-        f'<p class="badge"><b>{name}</b><span>: {meaning}</span></p>'
-        for flag, (name, meaning) in BADGES.items()
-        if summary.get(flag) is True
-    )
+    said = (BADGES[flag] for flag in flags_of(summary))
+    badges = "".join(f'<p class="badge"><b>{name}</b><span>: {meaning}</span></p>' for name, meaning in said)
     return "".join(
         (
             '<header class="top">\n<div class="title"><div><p class="brand">Espalier</p>\n',
             f'<h1>{escaped(title_of(summary))}</h1></div>\n<div class="badges">{badges}</div></div>\n',
             '<div class="tiles">\n',
-            *(tile(name, summary[name], label_of(summary)) for name in TILES if name in summary),
+            *(tile(name, summary[name]) for name in TILES if name in summary),
             '</div>\n<details class="run" open><summary>All numbers of the run</summary>\n<p class="card facts">',
             *(f"<span>{words(name)} <b>{escaped(shown(value))}</b></span>\n" for name, value in facts(summary)),
             '</p>\n<div class="cards">\n',
@@ -91,19 +88,21 @@ def head(summary: Mapping[str, Any]) -> str:
     )
 
 
-def tile(name: str, value: Any, label: str) -> str:
+def tile(name: str, value: Any) -> str:
     score = name in SCORES
     return (
         f'<div class="tile"><b>{escaped(shown_score(value) if score else shown(value))}</b><span>{TILES[name]}</span>'
-        f"{bar(value if is_number(value) else 0) if score else ''}"
-        f"{f'<em>{label}</em>' if score and label else ''}</div>\n"
+        f"{bar(value if is_number(value) else 0) if score else ''}</div>\n"
     )
 
 
 def facts(summary: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The scalars without a tile, but not the seconds. A clock gave them, and equal trees give equal pages."""
+    """The scalars that no tile and no badge says ("model": "simulated" is one), but not the seconds. A clock gave them,
+    and equal trees give equal pages.
+    """
+    flags = flags_of(summary)
     for name, value in summary.items():
-        if name not in TILES and name != "seconds" and not isinstance(value, (dict, list)):
+        if name not in (*TILES, *flags, "seconds") and value not in flags and not isinstance(value, (dict, list)):
             yield name, value
 
 

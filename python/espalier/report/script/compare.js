@@ -30,7 +30,7 @@ function chain_of(source) {
 /// One question in both runs; `show` opens the tree of a run.
 function compare_question(row, opened, show) {
   const part = (run, answer, state, tree, index) => make("div", {},
-    make("p", { class: "facts" }, make("b", {}, brief(run.name, 60)), label_of_run(run) ? make("em", { class: "label" }, label_of_run(run)) : null),
+    make("p", { class: "facts" }, make("b", {}, brief(run.name, 60))),
     make("p", {}, answer_of(answer, state)),
     make("div", { class: "facts" }, ["em", "f1"].map((name) => typeof answer?.[name] === "number" ? make("span", {}, `${name.toUpperCase()} `, make("b", {}, in_percent(answer[name]))) : null),
       make("span", {}, "calls ", make("b", {}, count(answer?.completions)))),

@@ -1,5 +1,4 @@
 // Elements. Every text goes into the page as a text node; the page's policy forbids markup from strings altogether.
-const label = document.body.dataset.label;  // what scores must say of themselves: "oracle", "simulated model"
 
 /// An element with attributes and children; children are nodes or text, null is left out.
 function make(tag, attributes, ...children) {
@@ -14,7 +13,6 @@ function make(tag, attributes, ...children) {
 const button = (text, click, attributes) => make("button", { type: "button", on: { click }, ...attributes }, text);
 const section = (title, ...children) => make("section", {}, make("h3", {}, title), ...children);
 const note = (...text) => make("p", { class: "note" }, ...text);
-const labelled = () => label ? make("em", { class: "label" }, label) : null;
 const kind_badge = (kind) => make("span", { class: `kind kind-${/^\w+$/.test(kind) ? kind : "other"}` }, brief(words(kind), 40));
 
 function table(heads, rows) {

@@ -30,7 +30,7 @@ function growth_of(view) {
   return { element, remark, draw() {
     slider.value = String(view.at);
     slider.style.setProperty("--done", `${(100 * (view.at - 1)) / Math.max(1, size - 1)}%`);
-    remark.textContent = view.at < size ? "Nodes so far. Their values, visits, pruning and the answer\u2019s chain are final: those of the finished tree." : "The finished tree. The slider replays its growth.";
+    element.title = remark.textContent = view.at < size ? "Nodes so far. Their values, visits, pruning and the answer\u2019s chain are final: those of the finished tree." : "The finished tree. The slider replays its growth.";
     text.textContent = `${count(view.at)} of ${count(size)} nodes`;
   } };
 }

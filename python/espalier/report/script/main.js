@@ -2,9 +2,17 @@
 const detail = make("main", { class: "detail" });
 const opened = { row: null, view: null };
 
-/// `arriving` is false for the question that is open from the start: the page stays at its head.
-function open_place(arriving = true) {
+const first = rows.find(({ index }) => sources.tree[index].textContent) ?? rows[0];
+
+/// An address without a question means the first one. Only the bare address, which the way back to the list sets, means
+/// none. `starting`: the page was just loaded, so it has no list to go back to, and it stays at its head.
+function open_place(starting = false) {
   read_place();
+  const arriving = Boolean(place.q) || !starting;
+  if (first && !place.q && (starting || Object.values(place).some(Boolean))) {
+    place.q = String(first.answer.id);
+    history.replaceState(null, "", address());
+  }
   const row = row_of.get(place.q) ?? null;
   opened.row?.button.removeAttribute("aria-current");
   Object.assign(opened, { row, view: null });
@@ -33,10 +41,5 @@ explorer.append(questions, detail, key_help);
 list_again();
 addEventListener("popstate", () => open_place());
 addEventListener("keydown", global_key);
-const first = location.hash ? null : rows.find(({ index }) => sources.tree[index].textContent) ?? rows[0];
-if (first) {
-  Object.assign(place, { q: String(first.answer.id) });
-  history.replaceState(null, "", address());
-}
 document.querySelector(".run").open = false;
-open_place(!first);
+open_place(true);

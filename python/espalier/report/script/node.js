@@ -39,6 +39,6 @@ function node_panel(model, node, choose) {
     node.parent ? terms_section(model, node, choose) : null,
     node.parent ? siblings_section(model, node) : null,
     remarks.length ? section("Remarks", remarks.map((remark) => make("div", {}, make("b", {}, words(remark.name)), full(remark.text)))) : null,
-    node.rollouts.length ? section([`Rollouts (${node.rollouts.length})`, labelled()], node.rollouts.map((rollout) => rollout_card(rollout, model))) : null,
+    node.rollouts.length ? section(`Rollouts (${node.rollouts.length})`, node.rollouts.map((rollout) => rollout_card(rollout, model))) : null,
     node.parent ? way_here(model, node) : null].filter(Boolean);
 }

@@ -5,7 +5,7 @@ function outline_of(view) {
   const { model } = view;
   const rows = make("div", { class: "rows" }), space = make("div", { class: "space" }, rows);
   const frame = make("div", { class: "outline", role: "tree", tabindex: "0", "aria-label": "Reasoning tree" }, space);
-  let nodes = [], height = 34, asked = 0;
+  let nodes = [], room = 0, height = 34, asked = 0;
 
   function numbers(node) {
     if (node.status === "skipped") return null;
@@ -42,7 +42,7 @@ function outline_of(view) {
     const narrow = frame.clientWidth < 520;
     frame.classList.toggle("narrow", narrow);
     height = narrow ? 56 : 34;
-    space.style.height = `${nodes.length * height}px`;
+    space.style.height = `${room * height}px`;
     const deepest = nodes.reduce((most, node) => Math.max(most, node.depth), 1), step = Math.min(18, ((narrow ? 0.2 : 0.4) * frame.clientWidth) / deepest);
     const first = Math.max(0, Math.floor(frame.scrollTop / height) - 8), last = Math.min(nodes.length, Math.ceil((frame.scrollTop + frame.clientHeight) / height) + 8);
     rows.style.setProperty("--step", `${Math.max(step, 1)}px`);
@@ -89,9 +89,9 @@ function outline_of(view) {
   frame.addEventListener("click", click);
   new ResizeObserver(repaint).observe(frame);
   return { element: frame, reveal,
-    draw(shown_nodes) {
-      nodes = shown_nodes;
-      space.style.height = `${nodes.length * height}px`;
+    /// `places`: how many lines the finished tree has. While the tree grows, it keeps their room.
+    draw(shown_nodes, places) {
+      [nodes, room] = [shown_nodes, places];
       paint();
     } };
 }

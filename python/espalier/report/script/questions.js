@@ -54,5 +54,5 @@ function beside(row, way) {
 }
 const questions = make("nav", { class: "list", "aria-label": "Questions" },
   make("div", { class: "tools" }, search, make("div", { class: "chips", role: "group", "aria-label": "Show" }, chips),
-    make("p", {}, matches, order), label ? make("em", { class: "label" }, `F1: ${label}`) : null),
+    make("p", {}, matches, order)),
   list);

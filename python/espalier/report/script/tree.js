@@ -22,11 +22,13 @@ function tree_view(source, pairs, title) {
 
   const drawn = () => mode === "map" ? map : outline;
   view.shown = () => [...visible(model, view.at, view.kept)];
-  /// All of the picture keeps its place while the tree grows in it, so the map lays out the finished tree.
+  /// All of the picture keeps its place while the tree grows in it, so the map lays out the finished tree, and the
+  /// outline is as high.
   view.redraw = () => {
     asked = 0;
-    nodes = mode === "map" ? [...visible(model, Infinity, view.kept)] : view.shown();
-    drawn().draw(nodes);
+    const finished = [...visible(model, Infinity, view.kept)];
+    nodes = mode === "map" ? finished : view.shown();
+    drawn().draw(nodes, finished.length);
     growth.draw();
   };
   view.go = (at) => {
@@ -88,10 +90,10 @@ function tree_view(source, pairs, title) {
   const legend = note();
   view.element = make("div", { class: "work" },
     make("section", { class: "card tree-card" },
-      make("div", { class: "bar" }, make("h3", {}, "Tree", title ? ` of ${title}` : "", labelled()),
+      make("div", { class: "bar" }, make("h3", {}, "Tree", title ? ` of ${title}` : ""),
         make("span", { class: "tabs", role: "group", "aria-label": "View" }, tabs), map.zooms, find, hits,
         growth.element, choice, make("label", {}, make("span", {}, "show "), measure)),
-      growth.remark, outline.element, map.element, legend,
+      outline.element, map.element, growth.remark, legend,
       make("div", { class: "bar-foot" }, button("expand all", () => view.open_all(true), { class: "link" }), button("collapse all", () => view.open_all(false), { class: "link" }), save_buttons(view))),
     view.panel);
   return view;

@@ -19,7 +19,6 @@ function verdict(row, tree) {
   const { answer, state } = row;
   const golds = (tree?.golden_answers ?? []).map((gold) => make("span", { class: "pill text" }, brief(gold, 400)));
   const score = (name, value) => typeof value === "number" || typeof value === "boolean" ? make("span", {}, `${name} `, make("b", {}, in_percent(Number(value)))) : null;
-  const cost = (name, value) => make("span", {}, `${name} `, make("b", {}, count(value)));
   const fact = (name, ...content) => make("div", {}, make("dt", {}, name), make("dd", {}, content));
   const step = (way) => {
     const next = beside(row, way);
@@ -29,10 +28,10 @@ function verdict(row, tree) {
   return make("section", { class: "card" },
     make("div", { class: "walk" }, button("\u2190 questions", () => go_to(null), { class: "back" }), make("span", {}, brief(answer.id)), step(-1), step(1)),
     make("h2", { class: "text", tabindex: "-1" }, brief(answer.question, 2000)),
-    make("dl", { class: "verdict" }, fact("Answer", answer_of(answer, state)), golds.length ? fact("Gold", golds) : null,
+    make("div", { class: "result" }, make("dl", { class: "verdict" }, fact("Answer", answer_of(answer, state)), golds.length ? fact("Gold", golds) : null,
       answer.status !== "done" ? fact("Status", words(answer.status)) : null,
       answer.error ? fact("Error", make("span", { class: "text wrong" }, brief(answer.error, 2000))) : null),
-    make("div", { class: "scored" }, score("EM", answer.em), score("F1", answer.f1), score("Acc", answer.acc), typeof answer.f1 === "number" ? labelled() : null,
-      cost("calls", answer.completions), cost("tokens", (answer.prompt_tokens ?? 0) + (answer.completion_tokens ?? 0)), cost("retrievals", answer.retrievals),
-      tree ? [folded("Costs", costs_table(tree.costs)), folded("Options", make("div", { class: "words" }, options_table(tree)))] : null));
+    make("div", { class: "scored" }, score("EM", answer.em), score("F1", answer.f1), score("Acc", answer.acc),
+      make("span", {}, "calls ", make("b", {}, count(answer.completions))), folded("Costs", costs_table(tree?.costs ?? { all: answer })),
+      tree ? folded("Options", make("div", { class: "words" }, options_table(tree))) : null)));
 }
