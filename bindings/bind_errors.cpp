@@ -18,7 +18,7 @@ py::object python_error(const std::exception_ptr& error) {
     return py::reinterpret_borrow<py::object>(python.error());
   } catch (const BackendError& ours) {
     return error_class("BackendError")(one_line(ours.what()),
-                                       py::arg("permanent") = ours.kind() == BackendError::Kind::permanent);
+                                       py::arg("permanent") = ours.kind() != BackendError::Kind::transport);
   }
 }
 

@@ -33,7 +33,7 @@ std::string chat_reply(const std::string& text, const std::string& more = "", in
 }
 /// The answer "a" in the form of a sort of server.
 std::string reply_of(Server sort) {
-  return sort == Server::ollama ? R"({"message":{"content":"a"},"done":true})" : chat_reply("a");
+  return sort == Server::ollama ? R"({"message":{"content":"a"},"done":true,"done_reason":"stop"})" : chat_reply("a");
 }
 Exchange exchange(Server sort, const Prompt& prompt, const std::string& reply) {
   return test::exchange<OpenAi>(OpenAiOptions{.server = sort}, "/v1", std::vector{prompt}, reply);
@@ -190,22 +190,11 @@ TEST_CASE("Ollama's replies are read: thoughts, stops that it took away, errors,
   CHECK(outcome(R"({"message":{"thinking":"hm","content":"<a>yes"},"done":true,"done_reason":"stop"})").value().text ==
         "<think>\nhm\n</think>\n<a>yes</a>");
   CHECK(outcome(R"({"message":{"content":"<a>cut"},"done":true,"done_reason":"length"})").value().text == "<a>cut");
-  CHECK(outcome(R"({"message":{"content":"gone"},"done":true,"done_reason":"unload"})").value().finish ==
-        Completion::Finish::other);
-  for (const char* cut : {R"({"message":{"content":null},"done":true,"done_reason":"length"})",
-                          R"({"message":{"role":"assistant"},"done":true,"done_reason":"length"})",
-                          R"({"response":null,"done":true,"done_reason":"length"})",
-                          R"({"response":"","done":true,"done_reason":"length"})"}) {
-    const Completion completion = outcome(cut).value();
-    CHECK(completion.text == "");
-    CHECK(completion.finish == Completion::Finish::length);
-  }
-  CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"eval_count":2,"logprobs":[{"logprob":-1}]})")
-             .value()
-             .logprob);
-  CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"eval_count":1,"logprobs":[{"token":"ab"}]})")
-             .value()
-             .logprob);
+  for (const char* scores :
+       {R"("eval_count":2,"logprobs":[{"logprob":-1}]})", R"("eval_count":1,"logprobs":[{"token":"ab"}]})"})
+    CHECK(!outcome(R"({"message":{"content":"ab"},"done":true,"done_reason":"stop",)" + std::string(scores))
+               .value()
+               .logprob);
   const auto missing = test::failure_of(outcome(R"({"error":"model 'm' not found"})", 404));
   CHECK(missing.kind == Kind::permanent);
   CHECK(test::holds(missing.message, "/api/chat: HTTP 404: model 'm' not found"));
@@ -293,7 +282,8 @@ TEST_CASE("a grammar goes into the field of each sort of server, and is refused 
   CHECK(test::holds(openai,
                     R"("response_format":{"type":"json_schema","json_schema":{"name":"reply","strict":true,"schema":)" +
                         schema + "}}"));
-  const std::string ollama = sent(Server::ollama, R"({"message":{"content":"{\"reply\": \"<a>b</a>\"}"},"done":true})");
+  const std::string ollama =
+      sent(Server::ollama, R"({"message":{"content":"{\"reply\": \"<a>b</a>\"}"},"done":true,"done_reason":"stop"})");
   CHECK(test::holds(ollama, R"("format":)" + schema));
   for (const std::string& body : {openai, ollama}) CHECK(!test::holds(body, "\"stop\""));  // it would cut the object
   const std::string why = why_not(Server::other, asked);
@@ -340,8 +330,8 @@ TEST_CASE("samples of one prompt share a message where choice i is drawn under s
     FaultServer server([&](const Received& request, std::size_t) {
       if (dialect.server == Server::ollama) return Answer{.body = reply_of(Server::ollama)};
       const bool both = request.body.find(R"("n":2)") != std::string::npos;
-      return Answer{.body = std::string(R"({"choices":[{"index":0,"message":{"content":"a"}})") +
-                            (both ? R"(,{"index":1,"message":{"content":"b"}})" : "") + "]}"};
+      return Answer{.body = std::string(R"({"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"})") +
+                            (both ? R"(,{"index":1,"message":{"content":"b"},"finish_reason":"stop"})" : "") + "]}"};
     });
     OpenAi model(options(server, {.server = dialect.server}));
     const auto asked = body({{"user", "q"}}, {.temperature = 1});
@@ -452,8 +442,8 @@ TEST_CASE("in a message of several choices one short list leaves them all withou
     const auto asked = body({{"user", "q"}}, {.temperature = 1, .logprobs = true});
     const auto got = test::exchange<OpenAi>(
         OpenAiOptions{.server = Server::vllm}, "/v1", std::vector{Prompt(asked, 3, 0), Prompt(asked, 3, 1)},
-        R"({"choices":[{"index":0,"message":{"content":"a"},"logprobs":{"token_logprobs":[-1,-2]}},)"
-        R"({"index":1,"message":{"content":"a"},"logprobs":{"token_logprobs":[-4]}}],"usage":{"completion_tokens":)" +
+        R"({"choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop","logprobs":{"token_logprobs":[-1,-2]}},)"
+        R"({"index":1,"message":{"content":"a"},"finish_reason":"stop","logprobs":{"token_logprobs":[-4]}}],"usage":{"completion_tokens":)" +
             std::to_string(tokens) + "}}");
     std::vector<std::optional<double>> found;
     for (const auto& outcome : got.outcomes) found.push_back(outcome.value().logprob);
@@ -489,7 +479,7 @@ TEST_CASE("token ids are sent as they are, where a server takes them, and are pa
   CHECK(Prompt(shared, 0, 0).key() != without);
   of_ids.ids.back() = 3;
   CHECK(Prompt(std::make_shared<const PromptBody>(of_ids), 0, 0).key() != Prompt(shared, 0, 0).key());
-  const std::string reply = R"({"choices":[{"index":0,"text":"a"}]})";
+  const std::string reply = R"({"choices":[{"index":0,"text":"a","finish_reason":"stop"}]})";
   for (const Server sort : {Server::vllm, Server::sglang, Server::llamacpp, Server::openai}) {
     const Received request = exchange(sort, Prompt(shared, 0, 0), reply).request;
     CHECK(request.path == "/v1/completions");
@@ -718,9 +708,9 @@ TEST_CASE("thinking is asked for by each server's own field, or refused by name"
 }
 
 TEST_CASE("the tokens of a thought are counted apart where the server says them") {
-  const auto thought = [](const std::string& usage, const std::string& choices = R"({"message":{"content":"a"}})") {
+  const auto thought = [](const std::string& usage) {
     return exchange(Server::vllm, Prompt(body({{"user", "q"}}), 0, 0),
-                    R"({"choices":[)" + choices + R"(],"usage":{"completion_tokens":9)" + usage + "}}")
+                    R"({"choices":[{"text":"a","finish_reason":"stop"}],"usage":{"completion_tokens":9)" + usage + "}}")
         .outcome()
         .value()
         .thinking_tokens;
@@ -748,7 +738,7 @@ Prompt calling(std::vector<std::string> returns = {"search", "answer"}) {
 }
 std::string calls_reply(const std::string& calls, const std::string& content = "null") {
   return R"({"choices":[{"index":0,"message":{"content":)" + content + R"(,"tool_calls":[)" + calls +
-         R"(]},"finish_reason":"tool_calls"}]})";
+         R"(]},"finish_reason":"tool_calls"}],"usage":{"completion_tokens":9}})";
 }
 std::string call(const std::string& name, const std::string& arguments) {
   return R"({"id":"1","type":"function","function":{"name":")" + name + R"(","arguments":)" + arguments + "}}";
@@ -772,8 +762,9 @@ TEST_CASE("tags are asked for as tools, one function each, where the server has 
     CHECK(test::holds(free, R"("tools":[)" + other + R"(])"));
     CHECK(test::holds(free, R"("tool_choice":"auto")"));  // a whole reply needs no call
   }
-  const std::string ollama =
-      exchange(Server::ollama, calling(), R"({"message":{"content":""},"done":true})").request.body;
+  const std::string ollama = exchange(Server::ollama, calling(),
+                                      R"({"message":{"content":""},"done":true,"done_reason":"stop","eval_count":1})")
+                                 .request.body;
   CHECK(test::holds(ollama, tools));
   CHECK(!test::holds(ollama, "tool_choice"));
   CHECK(!test::holds(exchange(Server::vllm, calling({}), chat_reply("a")).request.body, "tool"));

@@ -131,6 +131,25 @@ TEST_CASE("keys differ by fingerprint and by kind of backend, not by purpose") {
   CHECK(journal_key<Completion>(fingerprint, Prompt(std::make_shared<const PromptBody>(body), 5, 3)) == key_of("q"));
 }
 
+TEST_CASE("a failure that an older journal holds as an answer is asked again once, under a key of its own") {
+  Completion aborted("The River Te"), empty;
+  aborted.finish = Completion::Finish::other;
+  empty.prompt_tokens = 10;
+  for (const Completion& old : {aborted, empty}) {
+    const auto store = std::make_shared<MemoryStore>();
+    store->put({Record(key_of("q"), Record::Kind::generation, backend::detail::encode(old))});
+    for (const bool first : {true, false}) {
+      Scripted::Wire wire;
+      auto service = journaled(wire, store);
+      service.submit(1, Prompt("q"));
+      CHECK(wire.asked.contains(1) == first);
+      if (first) wire.arrived.emplace_back(1, Completion("River Tern"));
+      CHECK(service.poll(now).at(0).outcome.value().text == "River Tern");
+      CHECK(service.accounts().renewed == first);
+    }
+  }
+}
+
 TEST_CASE("an answer reaches the search only after it was stored") {
   Scripted::Wire wire;
   auto service = journaled(wire, std::make_shared<Broken>());

@@ -85,7 +85,7 @@ TEST_CASE("a repeated id is refused, the first of several, and no file is left")
 
 TEST_CASE("places that lie outside the texts are refused though every checksum is right") {
   const TemporaryFolder folder;
-  const auto file = [&](std::vector<backend::MappedCorpus::Place> places, std::string_view more = "") {
+  const auto file = [&](std::vector<backend::MappedCorpus::Bounds> places, std::string_view more = "") {
     backend::detail::CheckedWriter writer(folder / "c", MappedCorpus::kind, MappedCorpus::version);
     writer.begin("texts");
     writer.write("idtitletext");

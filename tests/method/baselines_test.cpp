@@ -82,6 +82,18 @@ struct Case {
 
 }  // namespace
 
+TEST_CASE("a reply that its limit cut is no answer where only its end would end it") {
+  for (const char* name : {"direct", "standard-rag", "cot", "iter-retgen"}) {
+    const rag::Tree tree = follow(name, [](std::span<const Prompt> prompts) {
+      std::vector<Completion> replies(prompts.size(), Completion("So the answer is: The River Te"));
+      for (Completion& reply : replies) reply.finish = Completion::Finish::length;
+      return replies;
+    });
+    CHECK(tree[static_cast<NodeId>(tree.size() - 1)].reason == Reason::malformed);
+    CHECK(tree.ledger.total().cut > 0);
+  }
+}
+
 TEST_CASE("each baseline follows its protocol, worked out by hand") {
   const std::vector<Case> cases{
       {"direct", {"Paris"}, "answer Paris"},

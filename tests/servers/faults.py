@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from email.utils import formatdate
+from typing import Any
 
 from dialects import TOKENS, Dialect, Json, encode
 
@@ -71,11 +72,30 @@ def _inserted(damage: bytes) -> Callable[[bytes], bytes]:
     return lambda body: begin.sub(lambda found: found[0] + damage, body, count=1)
 
 
-# What happens to a good reply's lists.
+def _ended(reason: str | None, **more: Any) -> Callable[[Json], Json]:
+    """Every text ends for another reason, and a choice has more fields."""
+
+    def changed(reply: Json) -> Json:
+        if "done_reason" in reply:
+            return reply | {"done_reason": reason}
+        choices = [
+            choice | {"finish_reason": reason, "stop_reason": None, "matched_stop": None, **more}
+            for choice in reply.get("choices", ())
+        ]
+        return reply | ({"choices": choices} if choices else {})
+
+    return changed
+
+
+# What happens to a good reply's lists and to the ends of its texts.
 RELISTED: Mapping[str, Callable[[Json], Json]] = {
     "too short a list": _relisted(lambda items: items[1:]),
     "too long a list": _relisted(lambda items: [*items, {"index": len(items)}]),
     "duplicate choices": _relisted(lambda items: [*items, *items[:1]]),
+    "abort": _ended("abort"),
+    "null reason": _ended(None),
+    "filtered": _ended("content_filter"),
+    "error in a choice": _ended("error", error={"code": 502, "message": "injected"}),
 }
 
 # What happens to its bytes.

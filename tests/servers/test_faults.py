@@ -114,6 +114,15 @@ def test_all_transient_faults_together_change_no_byte(dialect, faulty, whole):
     assert all(whole[dialect][file].startswith(made) for file, made in met.files.items())  # of the first question
 
 
+def test_a_prompt_that_is_too_long_ends_its_branch_and_the_others_go_on(serving, run, tmp_path, monkeypatch):
+    monkeypatch.setattr("dialects.CONTEXT", 120)
+    with serving("vllm") as server:
+        assert run(server, tmp_path).open == 0
+    answers = rows(tmp_path / "answers.jsonl")
+    assert {row["status"] for row in answers} <= {"done", "failed"}
+    assert "the prompt is too long for the model's context (HTTP 400: " in (tmp_path / "trees.jsonl").read_text()
+
+
 @pytest.fixture
 def context(tmp_path: Path) -> ssl.SSLContext:
     """That of a server whose authority is in authority.pem."""

@@ -76,8 +76,6 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankReque
   }
 
   HttpRerankerOptions options_;
-  detail::JsonReader json_;
-  std::shared_ptr<const detail::HttpEndpoint> endpoint_;
 };
 
 }  // namespace espalier::backend

@@ -206,8 +206,6 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
 
   HttpRetrieverOptions options_;
   std::string address_;
-  detail::JsonReader json_;
-  std::shared_ptr<const detail::HttpEndpoint> endpoint_;
 };
 
 }  // namespace espalier::backend

@@ -10,10 +10,12 @@
 #include <espalier/llm/passage.hpp>
 #include <espalier/llm/prompt.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -68,6 +70,15 @@ Hash journal_key(Hash fingerprint, const In& request) {
   return Hasher().add(std::uint64_t(Codec<Out>::kind)).add(fingerprint).add(request.key()).finish();
 }
 
+/// True for what earlier versions took for a model's answer: a reply that did not say why it ended, or had no token.
+inline bool is_failure(const Completion& answer, const Prompt& request) {
+  const auto& stop = request.sampling().stop;  // such a string was put behind an empty text
+  const bool nothing = answer.text.empty() || std::find(stop.begin(), stop.end(), answer.text) != stop.end();
+  const bool untold = answer.completion_tokens == 0 && answer.prompt_tokens > 0;
+  return answer.finish == Completion::Finish::other || (answer.finish == Completion::Finish::stop && nothing && untold);
+}
+inline bool is_failure(const auto&, const auto&) { return false; }
+
 /// The response of a stored record. Throws StoreError that names the record and its store if it cannot be read.
 template <class Out>
 Out decode_record(const Store& store, Hash key, std::string_view bytes) {
@@ -81,9 +92,9 @@ Out decode_record(const Store& store, Hash key, std::string_view bytes) {
 }  // namespace detail
 
 /// A backend behind a journal. Stored requests are answered from the journal. Others are sent to the backend, and their
-/// answers are stored and handed on only after the transaction has committed. Errors are passed on and not stored.
-/// Failures of the store throw StoreError. Without a backend it is a replay: a request that is not stored gives a
-/// permanent BackendError that names it.
+/// answers are stored and handed on only after the transaction has committed. Errors are passed on and not stored. A
+/// stored failure, which earlier versions took for an answer, is asked again. Failures of the store throw StoreError.
+/// Without a backend it is a replay: a request that is not stored gives a permanent BackendError that names it.
 template <class In, class Out>
 class Journaled final : public Service<In, Out> {
  public:
@@ -94,11 +105,17 @@ class Journaled final : public Service<In, Out> {
       : inner_(std::move(inner)), store_(std::move(store)), fingerprint_(fingerprint), source_(std::move(source)) {}
 
   void submit(Ticket ticket, const In& request) override {
-    const Hash key = detail::journal_key<Out>(fingerprint_, request);
-    if (const auto bytes = store_->find(key)) {
-      Out stored = detail::decode_record<Out>(*store_, key, *bytes);
-      if constexpr (requires { stored.cached; }) stored.cached = true;
-      hits_.emplace_back(ticket, std::move(stored));
+    Hash key = detail::journal_key<Out>(fingerprint_, request);
+    std::optional<Out> stored = find(key);
+    if (stored && detail::is_failure(*stored, request)) {
+      const Hash again = Hasher().add(std::string_view("asked again")).add(key).finish();
+      std::optional<Out> newer = find(again);
+      accounts_.renewed += inner_ && !newer;
+      if (inner_ || newer) key = again, stored = std::move(newer);
+    }
+    if (stored) {
+      if constexpr (requires { stored->cached; }) stored->cached = true;
+      hits_.emplace_back(ticket, std::move(*stored));
     } else if (!inner_) {
       const BackendError error(missing(key, request), BackendError::Kind::permanent);
       hits_.emplace_back(ticket, std::make_exception_ptr(error));
@@ -143,6 +160,10 @@ class Journaled final : public Service<In, Out> {
     bool cancelled = false;
   };
 
+  [[nodiscard]] std::optional<Out> find(Hash key) {
+    if (const auto bytes = store_->find(key)) return detail::decode_record<Out>(*store_, key, *bytes);
+    return std::nullopt;
+  }
   std::string missing(Hash key, const In& request) const {
     std::string what = "not in the journal " + store_->name() + ": record " + key.hex();
     if constexpr (requires { request.purpose(); }) what += " for purpose '" + request.purpose() + "'";

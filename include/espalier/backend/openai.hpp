@@ -67,6 +67,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
         key_(detail::read_api_key(options_.api_key_env, options_.api_key_file)),
         server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server, this->client()),
         fleet_(detail::fleet_of(options_)) {
+    joins_ = true;
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
   }
   /// The servers behind it.
@@ -104,9 +105,10 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     body = request_.write(group, server_.dialect());
     return request_.chat(group.front().body()) ? chat_ : plain_;
   }
-  /// A prompt that is too long for a model of this process stays so, however often the run is started.
+  /// A prompt that is too long for the model's context stays so, however often the run is started.
   std::optional<Completion> understood(const BackendError& refused) override {
-    return options_.in_process ? detail::too_long(refused.what()) : std::nullopt;
+    if (refused.kind() != BackendError::Kind::too_long) return std::nullopt;
+    return detail::too_long(refused.what(), options_.in_process);
   }
   std::vector<std::optional<Completion>> read(std::span<const Prompt> group, std::string& body) override {
     const detail::Dialect& dialect = server_.dialect();
@@ -115,13 +117,13 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
                         : detail::ChatReply::whole(json_.read(body), dialect);
     std::string doubt;
     auto completions = reply.completions(group, doubt);
+    replaced_ = reply.broken;
     if (!doubt.empty() && options_.http.watch) options_.http.watch->remark(fleet_->shown(0), doubt);
     return completions;
   }
 
   OpenAiOptions options_;
   detail::OpenAiRequest request_;
-  detail::JsonReader json_;
   std::string key_;
   detail::ServerDialect server_;
   std::shared_ptr<detail::HttpFleet> fleet_;

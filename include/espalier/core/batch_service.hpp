@@ -113,7 +113,7 @@ class BatchService final : public Service<In, Out> {
     try {
       std::rethrow_exception(outcome.error());
     } catch (const BackendError& error) {
-      if (error.kind() == BackendError::Kind::permanent) return false;
+      if (error.kind() != BackendError::Kind::transport) return false;
     } catch (...) {
       return false;
     }

@@ -34,10 +34,10 @@ class TreeError : public Error {
   using Error::Error;
 };
 
-/// A backend failed. `transport` failures are retried, `permanent` ones are not (docs page "contracts").
+/// A backend failed. `transport` failures are retried, others are not (docs page "contracts").
 class BackendError : public Error {
  public:
-  enum class Kind { transport, permanent };
+  enum class Kind { transport, permanent, too_long };  ///< too_long: the prompt does not fit into the model's context
   explicit BackendError(const std::string& what, Kind kind = Kind::transport) : Error(what), kind_(kind) {}
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
 

@@ -210,11 +210,13 @@ struct Accounts {
   std::uint64_t paid_failed = 0;     ///< paid, but not usable
   std::uint64_t requests = 0;        ///< messages to a server, retries included
   std::uint64_t flushes = 0;         ///< calls of a synchronous batch function
+  std::uint64_t renewed = 0;         ///< failures that an older journal held as answers, asked again
+  std::uint64_t replaced = 0;        ///< U+FFFD in replies for what was no Unicode
 
   Accounts& operator+=(const Accounts& o) {
     logical += o.logical, cached += o.cached, shared += o.shared, failed += o.failed;
     paid_applied += o.paid_applied, paid_cancelled += o.paid_cancelled, paid_failed += o.paid_failed;
-    requests += o.requests, flushes += o.flushes;
+    requests += o.requests, flushes += o.flushes, renewed += o.renewed, replaced += o.replaced;
     return *this;
   }
 };

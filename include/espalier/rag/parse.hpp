@@ -22,6 +22,7 @@ struct Reply {
   std::string content;           ///< text inside the tag, never empty
   std::string thought;           ///< text before the tag, without the thought tags
   std::vector<double> scores{};  ///< the numbers of the role "score"
+  bool to_end = false;           ///< no mark ends the content, but the end of the reply
 };
 
 namespace detail {
@@ -219,6 +220,7 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
   reply.thought = detail::restore(reply.thought);
   reply.content = detail::restore(content);
   reply.tag = found->name;
+  reply.to_end = end == rest.size();
   if (reply.tag == "score") {
     std::optional<std::vector<double>> numbers = detail::read_scores(reply.content, purpose.scores);
     if (!numbers) return std::nullopt;

@@ -153,7 +153,6 @@ class Sampler {
       Completion& completion = completions[j];
       Sample& sample = (*samples)[asked[j]];
       const bool cut = completion.finish == Completion::Finish::length;
-      const bool too_long = completion.finish == Completion::Finish::too_long;
       charge(*context.ledger, body, completion);
       sample.logprob = completion.logprob;
       sample.tokens = completion.completion_tokens;
@@ -161,11 +160,12 @@ class Sampler {
       sample.raw = ModelText(std::move(completion.text));
       if (completion.readable())
         sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
+      if (cut && sample.reply && sample.reply->to_end && sample.reply->tag == "answer") sample.reply.reset();  // no end
       if (sample.reply) {
         (*context.ledger)[body.purpose].cut_read += cut;
         continue;
       }
-      if (!too_long) unread.push_back(asked[j]);  // another try cannot fit either
+      if (completion.finish != Completion::Finish::too_long) unread.push_back(asked[j]);  // another cannot fit either
       if (!body.sampling.grammar.empty() && completion.finish == Completion::Finish::stop)
         ++context.ledger->execution.ungoverned[body.purpose];
       const auto limit = static_cast<std::uint64_t>(cut ? body.sampling.max_tokens : 0);

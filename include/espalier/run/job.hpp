@@ -145,6 +145,7 @@ class Job {
       notes += (notes.empty() ? "" : "; ") + remark;
     };
     for (const auto& [server, remark] : settings_.servers.watch->remarks()) note(remark);
+    if (const auto old = services.renewed()) note(fmt::format("{} failures in the journal were asked again", old));
     for (const auto& [purpose, why] : constrain.refused)
       note(fmt::format("the grammar of '{}' was refused, so its replies are free: {}", purpose, why));
     for (const std::string& broken : harvest.broken_grammars()) note(broken);

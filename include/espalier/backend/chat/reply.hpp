@@ -26,21 +26,36 @@
 
 namespace espalier::backend::detail {
 
-/// Why a choice ended. Servers use several names for it.
-inline Completion::Finish finish_named(std::string_view reason) {
-  if (reason == "length" || reason == "max_tokens" || reason == "model_length") return Completion::Finish::length;
-  const bool stop = reason == "stop" || reason == "tool_calls" || reason == "eos_token" || reason == "stop_sequence" ||
-                    reason == "end_turn";
-  return stop ? Completion::Finish::stop : Completion::Finish::other;
+/// Why a choice ended, by the names that servers use. `other`: that is no ending of an answer.
+inline Completion::Finish finish_of(const Choice& choice) {
+  static constexpr std::string_view limits[] = {"length", "max_tokens", "max_length", "model_length"};
+  static constexpr std::string_view stops[] = {"stop",       "eos",         "eos_token",
+                                               "end_turn",   "stop_string", "stop_sequence",
+                                               "tool_calls", "tool_use",    "function_call"};
+  const std::string reason = choice.finish.value_or(choice.stop ? "stop" : "");
+  if (!choice.refusal.empty() && !reason.empty()) return Completion::Finish::refused;
+  if (std::ranges::count(limits, reason) > 0) return Completion::Finish::length;
+  return std::ranges::count(stops, reason) > 0 ? Completion::Finish::stop : Completion::Finish::other;
+}
+
+/// The one place that decides whether a choice is an answer: it says that it ended, and holds something or took tokens.
+/// Returns the failure that any other one is.
+inline std::optional<FailedReply> failure_of(const Choice& choice, const Completion& completion) {
+  using Finish = Completion::Finish;
+  if (completion.finish == Finish::other && !choice.finish) return FailedReply("the reply does not say why it ended");
+  if (completion.finish == Finish::other) return FailedReply("the reply ended with '" + *choice.finish + "'");
+  const bool said = !(choice.text + choice.thought + choice.refusal + choice.foreign).empty() || !choice.calls.empty();
+  const bool counted = completion.prompt_tokens > 0 || completion.finish != Finish::length;
+  if (!said && completion.completion_tokens == 0 && counted) return FailedReply("the reply is empty");
+  return std::nullopt;
 }
 
 /// A choice's text and why it ended. A separate thought of a reasoning model stands in front, as a `<think>` block. The
 /// text has no assistant's message that it continues. It has the calls of tools in the marks of their tags (tools.hpp),
 /// and the stop string that the server removed (stop_text.hpp). An object that was asked for around the text is removed
 /// too (grammar_field.hpp). A refusal is the text of a choice that is refused. A part that is no text is named, and
-/// damages the completion. Throws BackendError (transport) if both the text and why it ended are missing.
+/// damages the completion.
 inline Completion completion_of(const Choice& choice, const PromptBody& body, const Dialect& dialect) {
-  if (!choice.answered()) throw BackendError("a choice without text");
   std::string_view text = choice.text;
   const std::string& begun = body.messages.back().content;
   if (choice.chat && is_prefill(body) && dialect.prefill == Dialect::Prefill::repeated && text.starts_with(begun))
@@ -49,7 +64,7 @@ inline Completion completion_of(const Choice& choice, const PromptBody& body, co
   if (is_wrapped(body, dialect)) text = inner;
   std::string whole = choice.thought.empty() ? "" : "<think>\n" + choice.thought + "\n</think>\n";
   Completion completion(whole.append(text).append(choice.refusal));
-  completion.finish = choice.refusal.empty() ? finish_named(choice.finish.value_or("")) : Completion::Finish::refused;
+  completion.finish = finish_of(choice);
   if (!choice.foreign.empty()) {
     completion.text += "damaged reply: it has a part of the sort '" + choice.foreign + "'";
     completion.damaged = true;
@@ -86,45 +101,55 @@ class ChatReply {
     return reply;
   }
   /// From events with a line of data each, or from Ollama's lines of JSON. Other lines of events are skipped. Throws
-  /// BackendError for an error among the chunks. Throws BackendError (transport) for a stream that is damaged or ends
-  /// before its "[DONE]", or before the line that says "done".
+  /// FailedReply for an error in any form, and for a stream that ends before its "[DONE]" or the line that is "done".
   static ChatReply streamed(std::string_view stream, const Dialect& dialect, JsonReader& json) {
     ChatReply reply(dialect);
     const bool events = dialect.server != Server::ollama;
+    bool failed = false;  // the event is an error
     while (!reply.done_ && !stream.empty()) {
       const std::size_t end = stream.find('\n');
       if (events && end == std::string_view::npos) break;  // an event that is cut off
       std::string_view line = stream.substr(0, end);
       stream.remove_prefix(std::min(line.size() + 1, stream.size()));
-      if (events && !line.starts_with("data:")) continue;
-      if (events) line.remove_prefix(5);
+      failed = failed || line.starts_with("error:") || (line.starts_with("event:") && line.find("error") < line.size());
+      const std::size_t name = line.starts_with("data:") ? 5 : line.starts_with("error:") ? 6 : 0;
+      if (events && name == 0 && !line.starts_with('{')) continue;
+      line.remove_prefix(events ? name : 0);
       line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
-      std::string text(line);
-      if (events && line.starts_with("[DONE]")) reply.done_ = true;
-      else if (!line.empty()) reply.add(json.read(text), true);
+      if (events && !failed && line.starts_with("[DONE]")) {
+        reply.done_ = true;
+      } else if (std::string text(line); !line.empty()) {
+        const auto root = json.parse(text);
+        if (!root) throw FailedReply("the stream says: " + text);
+        reply.add(*root, true, failed);
+      }
     }
-    if (!reply.done_) throw BackendError("the stream ends before its end");
+    if (!reply.done_) throw FailedReply("the stream ends before its end");
     return reply;
   }
 
   /// The completions of samples of one prompt, one place each, by choice index. A place stays empty if the server sent
-  /// fewer. Each completion counts the whole prompt's tokens, as if it was asked alone. Thinking tokens are known where
-  /// the reply has one choice. Log-probabilities are left out if they cover fewer tokens than usage counts, unless
-  /// their tokens spell the text up to its stop string. A count that cannot be is ignored, and `doubt` says so. Throws
-  /// BackendError (transport) for missing and surplus choices.
+  /// no answer for it. Each completion counts the whole prompt's tokens, as if it was asked alone. Thinking tokens are
+  /// known where the reply has one choice. Log-probabilities are left out if they cover fewer tokens than usage counts,
+  /// unless their tokens spell the text up to its stop string. A count that cannot be is ignored, and `doubt` says so.
+  /// Throws FailedReply if no choice is an answer, and BackendError (transport) for missing and surplus ones.
   std::vector<std::optional<Completion>> completions(std::span<const Prompt> samples, std::string& doubt) {
     if (choices_.empty()) throw BackendError("a reply without choices");
-    if (!done_) throw BackendError("a reply that is not done");
+    if (!done_) throw FailedReply("the reply is not done");
     const Usage usage = believed(usage_, doubt);
     std::vector<std::optional<Completion>> completions(samples.size());
     std::vector<std::uint32_t> listed(samples.size());
     const PromptBody& body = samples.front().body();
     const bool scores = body.sampling.logprobs && !is_wrapped(body, *dialect_);  // of the text alone
     std::uint64_t scored = 0;
+    std::vector<Completion::TokenLogprob> none;
     for (const auto& [index, choice] : choices_)
       if (choice.logprobs && choice.logprobs->scored) scored += choice.logprobs->tokens;
     for (auto& [index, choice] : choices_) {
       if (index >= samples.size()) throw BackendError("a choice that was not asked for");
+      broken += join_marked(choice.text) + join_marked(choice.thought) + join_marked(choice.refusal);
+      for (auto& [number, call] : choice.calls) broken += join_marked(call.arguments);
+      for (auto& token : choice.logprobs ? choice.logprobs->each : none) (void)join_marked(token.text);
       Completion completion = completion_of(choice, body, *dialect_);
       completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);
       if (choices_.size() == 1)
@@ -142,16 +167,25 @@ class ChatReply {
       completions[index] = std::move(completion);
     }
     count_tokens(completions, listed, static_cast<std::uint32_t>(usage.completion));
+    std::size_t failures = 0;
+    for (const auto& [index, choice] : choices_) {
+      const std::optional<FailedReply> failure = failure_of(choice, *completions[index]);
+      if (failure && ++failures == choices_.size()) throw FailedReply(*failure);
+      if (failure) completions[index].reset();
+    }
     return completions;
   }
+  std::size_t broken = 0;  ///< U+FFFD in its completions for what was no Unicode
 
  private:
   explicit ChatReply(const Dialect& dialect) : dialect_(&dialect) {}
 
-  void add(simdjson::dom::element root, bool piece) {
-    throw_if_error(root);
+  /// `failed`: it is known to be an error.
+  void add(simdjson::dom::element root, bool piece, bool failed = false) {
+    const bool says = field<std::string_view>(root, "message") || field<std::string_view>(root, "detail");
+    throw_if_error(root, failed || (says && root["choices"].error()));
     if (dialect_->server == Server::ollama) {
-      choices_[0].add_ollama(root, piece);
+      choices_[0].add(root, false);
       done_ = field<bool>(root, "done").value_or(false);
       usage_ = {read_count(root["prompt_eval_count"]), read_count(root["eval_count"])};
       return;

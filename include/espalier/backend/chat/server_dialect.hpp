@@ -86,16 +86,11 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
     return std::make_shared<const HttpEndpoint>(fleet_, target, key_, options_);
   }
   std::vector<std::optional<Server>> read(std::span<const std::size_t> question, std::string& body) override {
-    simdjson::dom::element root, value;
-    try {
-      root = json_.read(body);
-    } catch (const BackendError&) {
-      if (question[0] == 0) throw;
-      return {Server::other};  // a page for people
-    }
-    if (question[0] == slots_route) slots_ = field<std::uint64_t>(root, "total_slots").value_or(1);
+    const auto page = json_.parse(body);
+    if (page && question[0] == slots_route) slots_ = field<std::uint64_t>(*page, "total_slots").value_or(1);
     if (question[0] > 0)
-      return {root[routes[question[0] - 1].field].get(value) ? Server::other : routes[question[0] - 1].server};
+      return {page && !(*page)[routes[question[0] - 1].field].error() ? routes[question[0] - 1].server : Server::other};
+    const simdjson::dom::element root = json_.read(body);
     std::string_view name;
     if (!root["data"].at(0)["owned_by"].get(name))
       for (const Dialect& dialect : dialects)
@@ -110,7 +105,6 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   std::string key_;
   HttpOptions options_;
   std::function<void(Server)> found_;
-  JsonReader json_;
   std::size_t next_;       ///< the next question
   std::size_t slots_ = 0;  ///< 0 = not known
   bool asking_ = false;

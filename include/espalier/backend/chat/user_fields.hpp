@@ -49,15 +49,11 @@ inline void refuse_credentials(std::string_view name, simdjson::dom::element val
 /// The fields that a user adds to requests, valid until the reader's next text. Throws std::invalid_argument for text
 /// that is not a JSON object and for credentials, because runs and journals keep the text. The message shows no value.
 inline simdjson::dom::object read_extra_body(JsonReader& json, std::string text) {
-  simdjson::dom::element root;
-  try {
-    root = json.read(text);
-  } catch (const BackendError&) {
-    throw std::invalid_argument("option 'extra_body' is not JSON, allowed: a JSON object");
-  }
+  const auto root = json.parse(text);
+  if (!root) throw std::invalid_argument("option 'extra_body' is not JSON, allowed: a JSON object");
   simdjson::dom::object object;
-  if (root.get(object)) throw std::invalid_argument("option 'extra_body' is not a JSON object");
-  refuse_credentials("", root);
+  if (root->get(object)) throw std::invalid_argument("option 'extra_body' is not a JSON object");
+  refuse_credentials("", *root);
   return object;
 }
 

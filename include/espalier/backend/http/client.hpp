@@ -217,7 +217,9 @@ class HttpClient {
       const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
       const bool more = options.max_attempts == 0 || exchange.attempts < options.max_attempts;
       if (more && wait < left) return std::max(wait, 1e-9);
-      what += " (given up after attempt " + std::to_string(exchange.attempts) + ")";
+      const std::string header = more && wait > jitter ? exchange.endpoint->excerpt(ended.asked) : "";
+      what += " (given up after attempt " + std::to_string(exchange.attempts) +
+              (header.empty() ? ")" : ": the server asks by '" + header + "' to wait beyond the deadline)");
     }
     exchange.failure(BackendError(what, error.kind()));
     return std::nullopt;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/detail/http/server_error.hpp>
 #include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/http/options.hpp>
 #include <espalier/core/input_file.hpp>
@@ -178,7 +179,7 @@ class HttpEndpoint {
   }
   /// Describes a failure of a message, or of a question, to a server.
   [[nodiscard]] std::string described(std::size_t server, bool question, std::string_view what) const {
-    return (question ? "GET " : "POST ") + shown_address(url(server)) + ": " + excerpt(what);
+    return (question ? "GET " : "POST ") + shown_address(url(server)) + ": " + excerpt(what) + advice(what);
   }
   /// A server's text for a message: cut to 200 bytes, one line, valid UTF-8, without secrets.
   [[nodiscard]] std::string excerpt(std::string_view said) const {
@@ -195,6 +196,13 @@ class HttpEndpoint {
   }
 
  private:
+  /// How to leave out a sampling field that the server refuses, "" = it names none.
+  [[nodiscard]] static std::string advice(std::string_view what) {
+    const bool error = what.starts_with("HTTP 4") || what.starts_with("the reply is an error");
+    const bool heat = has_any(what, {"temperature"}), stop = has_any(what, {"'stop'", "`stop`", "(stop)", ": stop"});
+    if (!error || (!heat && !stop)) return "";
+    return std::string("; leave the field out by --extra-body '{\"") + (heat ? "temperature" : "stop") + "\":null}'";
+  }
   void add_header(const std::string& line) { headers_.reset(curl_slist_append(headers_.release(), line.c_str())); }
   std::shared_ptr<HttpFleet> fleet_;
   std::vector<std::string> urls_;  ///< of the servers

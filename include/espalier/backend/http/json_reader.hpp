@@ -2,12 +2,14 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
+#include <espalier/core/utf8.hpp>
 #include <espalier/llm/passage.hpp>
 
 #include <simdjson.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
@@ -18,17 +20,17 @@
 namespace espalier::backend::detail {
 
 /// Drops a byte order mark, and writes U+FFFD for what JSON text may not hold: bytes that are not UTF-8, and escapes of
-/// half a surrogate pair. True if there were such.
-inline bool repair_json(std::string& text) {
-  bool damaged = false;
+/// half a surrogate pair. Returns how many. `marked`: code points that no text has stand for them, for join_marked().
+inline std::size_t repair_json(std::string& text, bool marked = false) {
+  std::size_t bad = 0;
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   if (!simdjson::validate_utf8(text)) {
-    damaged = true;
     std::string valid;
     for (std::size_t i = 0; i < text.size();) {
       const std::size_t length = espalier::detail::utf8_sequence(text, i);
       if (length) valid.append(text, i, length);
-      else valid.append("\xEF\xBF\xBD");
+      else espalier::detail::append_utf8(valid, marked ? 0x10FF00u | static_cast<unsigned char>(text[i]) : 0xFFFDu);
+      bad += length == 0;
       i += length ? length : 1;
     }
     text = std::move(valid);
@@ -41,29 +43,52 @@ inline bool repair_json(std::string& text) {
   for (std::size_t at = text.find('\\'); at < text.size(); at = text.find('\\', at)) {
     const bool high = surrogate(at, "89abAB");
     if (high && surrogate(at + 6, "cdefCDEF")) at += 12;
-    else if (high || surrogate(at, "cdefCDEF")) text.replace(at + 2, 4, "fffd"), at += 6, damaged = true;
-    else at += 2;
+    else if (!high && !surrogate(at, "cdefCDEF")) at += 2;
+    else text.replace(at + (marked ? 0 : 2), marked ? 2 : 4, marked ? "\xF4\x8F\x80\x80" : "fffd"), at += 6, ++bad;
   }
-  return damaged;
+  return bad;
 }
 
 /// Parses replies. The whole text is checked, not only the parts that are read, so that a damaged reply never passes.
 class JsonReader {
  public:
-  /// The root of `text`, valid until the next call. Pads the text. Throws BackendError (transport).
-  simdjson::dom::element read(std::string& text) {
+  /// The root of `text`, valid until the next call. Nothing if it is not JSON. Pads the text.
+  std::optional<simdjson::dom::element> parse(std::string& text) {
     const std::size_t size = text.size();
     text.append(simdjson::SIMDJSON_PADDING, '\0');
     simdjson::dom::element root;
     const auto error = parser_.parse(text.data(), size, false).get(root);
     text.resize(size);
-    if (error) throw BackendError(size ? "the reply is not JSON" : "the reply is empty");
-    return root;
+    return error ? std::nullopt : std::optional(root);
+  }
+  /// The same. Throws BackendError (transport) for other text.
+  simdjson::dom::element read(std::string& text) {
+    if (const auto root = parse(text)) return *root;
+    throw BackendError(text.empty() ? "the reply is empty" : "the reply is not JSON");
   }
 
  private:
   simdjson::dom::parser parser_;
 };
+
+/// Joins the characters of a text that were cut between pieces of a reply, where repair_json() has left marks. What
+/// stays broken becomes U+FFFD. Returns how many.
+inline std::size_t join_marked(std::string& text) {
+  if (text.find("\xF4\x8F") == std::string::npos) return 0;
+  std::string marked, json;
+  JsonWriter(marked).value(text);
+  for (std::size_t i = 0; i < marked.size();) {
+    const char32_t point = espalier::detail::decode_utf8(marked, i);
+    if (point > 0x10FF00) json += static_cast<char>(point & 0xFF);
+    else if (point == 0x10F000) json += "\\u";
+    else espalier::detail::append_utf8(json, point);
+  }
+  const std::size_t bad = repair_json(json);
+  JsonReader reader;
+  std::string_view joined;
+  if (const auto root = reader.parse(json); root && !root->get(joined)) text = joined;
+  return bad;
+}
 
 /// The value of `name`, if `object` is an object that has it as a T.
 template <class T>

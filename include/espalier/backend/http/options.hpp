@@ -101,15 +101,13 @@ struct HttpOptions {
   }
   /// Throws std::invalid_argument for a value out of range.
   void check() const {
-    const auto positive = [](const char* name, double value) {
+    for (const auto& [name, value] : {std::pair("connect_timeout_s", connect_timeout_s),
+                                      {"timeout_s", timeout_s},
+                                      {"deadline_s", deadline_s},
+                                      {"backoff_s", backoff_s},
+                                      {"backoff_limit_s", backoff_limit_s}})
       if (!(value > 0 && value < 1e7)) bad_option(name, value, "seconds, > 0 and below 1e7");
-    };
     if (max_in_flight < 1) bad_option("max_in_flight", max_in_flight, ">= 1");
-    positive("connect_timeout_s", connect_timeout_s);
-    positive("timeout_s", timeout_s);
-    positive("deadline_s", deadline_s);
-    positive("backoff_s", backoff_s);
-    positive("backoff_limit_s", backoff_limit_s);
     if (backoff_limit_s < backoff_s) bad_option("backoff_limit_s", backoff_limit_s, ">= backoff_s");
     if (max_attempts < 0) bad_option("max_attempts", max_attempts, ">= 0, where 0 = no limit");
     if (max_response_bytes < 1) bad_option("max_response_bytes", max_response_bytes, ">= 1");

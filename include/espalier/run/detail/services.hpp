@@ -95,6 +95,8 @@ inline Accounts balanced(const std::vector<Counted>& all) {
     one.paid_applied = journal ? journal->paid_applied : answered;
     one.paid_cancelled = (journal ? journal->paid_cancelled : 0) + (transport ? transport->paid_cancelled : 0);
     one.paid_failed = transport ? transport->paid_failed : 0;
+    one.renewed = journal ? journal->renewed : 0;
+    one.replaced = transport ? transport->replaced : 0;
     one.requests = transport ? transport->requests : 0;
     if (one.logical != one.paid_applied + one.cached + one.shared + one.failed)
       throw Error(
@@ -116,7 +118,7 @@ inline std::string accounts_json(const std::vector<std::pair<const char*, Accoun
     json.key(name).begin_object().field("logical", a.logical).field("paid_applied", a.paid_applied);
     json.field("cached", a.cached).field("shared", a.shared).field("failed", a.failed);
     json.field("paid_cancelled", a.paid_cancelled).field("paid_failed", a.paid_failed);
-    json.field("requests", a.requests).end_object();
+    json.field("requests", a.requests).field("renewed", a.renewed).field("replaced", a.replaced).end_object();
   }
   json.key("endpoints").begin_array();
   for (const auto& fleet : fleets)
@@ -162,6 +164,8 @@ class Services {
   [[nodiscard]] bool answered() const {
     return std::ranges::any_of(models_, [](const Counted& one) { return one.port->logical > one.port->failed; });
   }
+  /// Failures that the journal held as answers of models.
+  [[nodiscard]] std::uint64_t renewed() const { return balanced(models_).renewed; }
   /// The content of accounts.json. Throws Error if accounts do not balance.
   [[nodiscard]] std::string accounts() const {
     return accounts_json(

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/backend/detail/chat/tools.hpp>
+#include <espalier/backend/detail/http/server_error.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/llm/prompt.hpp>
@@ -69,15 +70,17 @@ class Choice {
   std::optional<LogprobSum> logprobs;
   std::uint64_t tokens = 0;  ///< its number of tokens where the server counts each choice apart
 
-  /// Adds a choice of OpenAI's form, or a piece of it. Throws BackendError (transport) for a text after the end.
+  /// Adds a choice or a piece of it, or a line of Ollama's (no piece). Throws BackendError for an error in it.
   void add(simdjson::dom::element part, bool piece) {
+    throw_if_error(part);
     simdjson::dom::element message = part;
     chat = !part[piece ? "delta" : "message"].get(message) || chat;
     const std::size_t before = text.size();
-    add_message(message, piece);
-    if (text.size() > before && !finish.value_or("").empty()) throw BackendError("a choice that goes on after its end");
+    add_message(message);
+    if (text.size() > before && finish) throw BackendError("a choice that goes on after its end");
     add_calls(message, piece);
-    if (const auto reason = field<std::string_view>(part, "finish_reason")) finish = *reason;
+    for (const char* name : {"finish_reason", "done_reason"})
+      if (const auto reason = field<std::string_view>(part, name).value_or(""); !reason.empty()) finish = reason;
     for (const char* name : {"stop_reason", "matched_stop"}) {
       if (const auto reported = field<std::string_view>(part, name); reported && !stop) stop = *reported;
       end_token = end_token || field<std::int64_t>(part, name);
@@ -86,20 +89,6 @@ class Choice {
     simdjson::dom::array list;
     if (!part["token_ids"].get(list)) ids_ += list.size();
   }
-  /// Adds a reply of Ollama's own routes, or a line of it.
-  void add_ollama(simdjson::dom::element part, bool piece) {
-    simdjson::dom::element message = part;
-    chat = !part["message"].get(message) || chat;
-    add_message(message, piece);
-    add_calls(message, false);
-    if (const auto reason = field<std::string_view>(part, "done_reason").value_or(""); !reason.empty()) finish = reason;
-    add_logprobs(part);
-  }
-  /// False if it says nothing at all. If it says why it ended, its text may be null: the model wrote nothing, for
-  /// instance because it thought until its limit.
-  [[nodiscard]] bool answered() const {
-    return has_text_ || !thought.empty() || !refusal.empty() || (finish && !has_other_);
-  }
   /// The number of its tokens, as it was told or from its token ids or log-probabilities. 0 = not given.
   [[nodiscard]] std::uint32_t listed() const {
     if (tokens > 0) return static_cast<std::uint32_t>(tokens);
@@ -107,19 +96,18 @@ class Choice {
   }
 
  private:
-  void add_message(simdjson::dom::element message, bool piece) {
+  void add_message(simdjson::dom::element message) {
+    throw_if_error(message);
     for (const char* name : {"reasoning_content", "reasoning", "thinking"})
       if (const auto more = field<std::string_view>(message, name)) {
         thought += *more;
         break;
       }
     refusal += field<std::string_view>(message, "refusal").value_or("");
-    has_text_ = has_text_ || piece;
     simdjson::dom::element content;
     for (const char* name : {"content", "text", "response"})
       if (!message[name].get(content)) {
-        if (add_content(content)) has_text_ = true;
-        else if (!content.is_null()) has_other_ = true;
+        if (!add_content(content) && !content.is_null()) throw BackendError("a choice without text");
         break;
       }
   }
@@ -185,8 +173,6 @@ class Choice {
     }
   }
 
-  bool has_text_ = false;   ///< a text or a list of parts
-  bool has_other_ = false;  ///< something else in its place
   std::size_t ids_ = 0;
 };
 

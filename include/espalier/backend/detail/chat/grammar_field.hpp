@@ -51,12 +51,9 @@ inline std::string grammar_json(const PromptBody& body, const Dialect& dialect) 
 inline std::string unwrapped(std::string_view text) {
   JsonReader json;
   std::string copy(text);
-  try {
-    std::string_view inner;
-    if (!json.read(copy)["reply"].get(inner)) return std::string(inner);
-  } catch (const BackendError&) {  // not JSON
-  }
-  return std::string(text);
+  const auto root = json.parse(copy);
+  std::string_view inner;
+  return std::string(!root || (*root)["reply"].get(inner) ? text : inner);
 }
 
 }  // namespace espalier::backend::detail

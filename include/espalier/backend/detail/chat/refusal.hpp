@@ -7,7 +7,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -56,9 +55,9 @@ inline void refuse_unfit(const PromptBody& body, bool chat, const Dialect& diale
   refuse(!body.ids.empty() && !dialect.ids, "a prompt of token ids", "it takes text alone");
 }
 
-/// The completion of a prompt that llama.cpp in this process refused because it is longer than a slot. Its text says
-/// so. Nothing for any other refusal.
-inline std::optional<Completion> too_long(std::string_view refusal) {
+/// The completion of a prompt that a server refused because it is too long for the model's context. Its text says so:
+/// by llama.cpp's numbers, else by the server's words behind its address. `in_process`: the model runs in this process.
+inline Completion too_long(std::string_view refusal, bool in_process) {
   const auto number = [&](std::string_view before) {
     std::uint32_t found = 0;
     const std::size_t at = refusal.find(before);
@@ -67,9 +66,11 @@ inline std::optional<Completion> too_long(std::string_view refusal) {
     return found;
   };
   const std::uint32_t tokens = number("request ("), context = number("context size (");
-  if (tokens == 0 || context == 0) return std::nullopt;
-  Completion completion("the prompt has " + std::to_string(tokens) + " tokens and the model's context " +
-                        std::to_string(context) + ": give gguf:FILE?context=N, or shorter prompts");
+  std::string told = "has " + std::to_string(tokens) + " tokens and the model's context " + std::to_string(context);
+  if (tokens == 0 || context == 0)
+    told = "is too long for the model's context (" + std::string(refusal.substr(refusal.find(": ") + 2)) + ")";
+  Completion completion("the prompt " + told + ": give " +
+                        (in_process ? "gguf:FILE?context=N" : "its server a longer context") + ", or shorter prompts");
   completion.finish = Completion::Finish::too_long;
   completion.prompt_tokens = tokens;
   return completion;

@@ -4,8 +4,8 @@
 #include <espalier/core/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,9 +35,10 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
     return found;
   };
   simdjson::dom::element error;
-  if (!root["error"].get(error) && !error.is_null()) {
-    if (error.is_object()) return described(error);
-    return ServerError{text(root, "error"), text(root, "code"), text(root, "error_type")};
+  const std::string shown = text(root, "error");  // what some gateways send beside a good reply is no error
+  if (!shown.empty() && shown != "false" && shown != "0" && shown != "{}" && shown != "[]") {
+    if (root["error"].get(error) == simdjson::SUCCESS && error.is_object()) return described(error);
+    return ServerError{shown, text(root, "code"), text(root, "error_type")};
   }
   if (text(root, "object") == "error") return described(root);
   if (!failed) return std::nullopt;
@@ -46,31 +47,52 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
   return found;
 }
 
-/// Whether a failure with this HTTP status is retried (docs page "contracts").
-inline BackendError::Kind failure_kind(long status, const ServerError& error) {
-  using Kind = BackendError::Kind;
-  if (error.code == "insufficient_quota" || error.type == "insufficient_quota") return Kind::permanent;
-  return status == 408 || status == 409 || status == 429 || status >= 500 ? Kind::transport : Kind::permanent;
+/// True if a text has one of these words, which are in lower case, in any case.
+inline bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a | 0x20 : a) == b; };
+  return std::ranges::any_of(words, [&](auto word) { return !std::ranges::search(text, word, same).empty(); });
 }
 
-/// Throws BackendError if a reply with status 200 is an error. Its numeric code decides the kind, otherwise its name.
-/// Errors with an unknown name are retried.
-inline void throw_if_error(simdjson::dom::element root) {
-  const auto error = find_error(root, false);
+/// Whether a failure is tried again (docs page "contracts"), by its HTTP status, its code and its words, which are
+/// those of OpenAI, vLLM, SGLang, llama.cpp, Ollama, TGI, TensorRT-LLM and gateways. Under 2xx, a numeric code stands
+/// for the status, and what has neither a code nor words of an end is tried again.
+inline BackendError::Kind failure_kind(long status, const ServerError& error) {
+  using Kind = BackendError::Kind;
+  const std::string said = error.code + ' ' + error.type + ' ' + error.message;
+  int code = 0;
+  std::from_chars(error.code.data(), error.code.data() + error.code.size(), code);
+  if (status / 100 == 2 && code >= 400 && code < 600) status = code;
+  const bool access = status == 401 || status == 403 || status == 404 || status == 429;
+  const bool prompt = has_any(said, {"prompt", "input"}) && has_any(said, {"token", "length", "too long"}) &&
+                      has_any(said, {"too long", "too many", "longer than", "larger than", "exceed", "supports up to"});
+  if ((prompt || has_any(said, {"context length", "context_length", "context size", "context_size", "context window",
+                                "context_window", "context limit", "max_model_len", "`inputs` tokens",
+                                "`inputs` must have less"})) &&
+      !access && !has_any(said, {"rate limit", "rate_limit", " per min", " per day", "quota"}))
+    return Kind::too_long;
+  if (has_any(said, {"insufficient_quota", "exceeded your current quota"})) return Kind::permanent;
+  if (status / 100 != 2)
+    return status == 408 || status == 409 || status == 429 || status >= 500 ? Kind::transport : Kind::permanent;
+  const bool last = has_any(said, {"badrequesterror", "notfounderror", "authentication_error", "permission_error",
+                                   "invalid_request_error", "invalid_api_key", "invalid api key", "model_not_found",
+                                   "not_found_error", "not found", "does not exist", "unauthorized", "not supported"});
+  return last ? Kind::permanent : Kind::transport;
+}
+
+/// A failure that comes as a reply with a good status: the server says that it failed, or does not say that it is done.
+/// Unlike damage, it is tried again however often it comes, unless its code or words are those of an end.
+struct FailedReply : BackendError {
+  explicit FailedReply(const std::string& what, const std::string& code = "", const std::string& type = "")
+      : BackendError(what, failure_kind(200, {what, code, type})) {}
+};
+
+/// Throws FailedReply if a reply with status 200 is an error. `failed`: it is known to be one.
+inline void throw_if_error(simdjson::dom::element root, bool failed = false) {
+  const auto error = find_error(root, failed);
   if (!error) return;
-  static constexpr std::array<std::string_view, 11> permanent = {
-      "BadRequestError",           "NotFoundError",      "authentication_error", "context_length_exceeded",
-      "exceed_context_size_error", "insufficient_quota", "invalid_api_key",      "invalid_request_error",
-      "model_not_found",           "not_found_error",    "permission_error"};
-  const auto named = [](const std::string& name) {
-    return std::find(permanent.begin(), permanent.end(), name) != permanent.end();
-  };
-  int status = 0;
-  std::from_chars(error->code.data(), error->code.data() + error->code.size(), status);
-  auto kind = BackendError::Kind::transport;
-  if (status >= 400 && status < 600) kind = failure_kind(status, *error);
-  else if (named(error->code) || named(error->type)) kind = BackendError::Kind::permanent;
-  throw BackendError("the reply is an error: " + (error->message.empty() ? error->code : error->message), kind);
+  const std::string& name = error->code.empty() ? error->type : error->code;
+  throw FailedReply("the reply is an error: " + (error->message.empty() ? name : error->message), error->code,
+                    error->type);
 }
 
 }  // namespace espalier::backend::detail

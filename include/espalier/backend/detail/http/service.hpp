@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/detail/http/server_error.hpp>
 #include <espalier/backend/http/client.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
@@ -70,6 +71,11 @@ class HttpService : public Service<In, Out> {
         batch_(batch) {}
   [[nodiscard]] const std::shared_ptr<HttpClient>& client() const { return client_; }
 
+  JsonReader json_;
+  std::shared_ptr<const HttpEndpoint> endpoint_;  ///< of a service with one route
+  bool joins_ = false;        ///< read() joins what a body's repair has marked, and counts what stays broken
+  std::size_t replaced_ = 0;  ///< U+FFFD of the body under way, for what is no Unicode
+
  private:
   /// False while the service asks its server for something it must know first. Throws BackendError if it cannot know,
   /// and then all waiting requests fail.
@@ -107,7 +113,7 @@ class HttpService : public Service<In, Out> {
     }
     HttpService& service;
     std::uint32_t sent = 0;                      ///< attempts, with those that do not count
-    int damaged = 0;                             ///< number of replies with text that is not UTF-8
+    std::pair<std::string, int> damage;          ///< the last reply's, and how many in a row had it
     std::vector<std::optional<Ticket>> tickets;  ///< empty = cancelled
     std::vector<In> requests;
   };
@@ -140,17 +146,23 @@ class HttpService : public Service<In, Out> {
       under_way_.emplace(client_->send(std::move(message)), &sent);
     }
   }
-  /// Text that is not UTF-8 was probably damaged on its way, so it is requested again. If it comes again and again, it
-  /// is accepted with U+FFFD in the bad places.
+  /// A damaged reply is asked for again, until the same damage has come three times in a row. Text that is not UTF-8 is
+  /// then accepted with U+FFFD in the bad places, and anything else is final.
   void deliver(Message& message, std::string& body) {
-    constexpr int patience = 5;
     std::vector<std::optional<Out>> items;
+    const auto third = [&](const std::string& damage) {
+      message.damage = {damage, message.damage.first == damage ? message.damage.second + 1 : 1};
+      return message.damage.second == 3;
+    };
     try {
-      if (repair_json(body) && ++message.damaged < patience) throw BackendError("the reply is not UTF-8");
+      replaced_ = repair_json(body, joins_);
       items = read(message.requests, body);
-    } catch (const BackendError&) {
+      if (replaced_ > 0 && !third("not UTF-8")) throw FailedReply("the reply is not UTF-8");
+      accounts_.replaced += replaced_;
+    } catch (const BackendError& error) {
       accounts_.paid_failed += message.requests.size();
-      throw;
+      if (dynamic_cast<const FailedReply*>(&error) != nullptr || !third(error.what())) throw;
+      throw BackendError(std::string(error.what()) + " (three times in a row)", BackendError::Kind::permanent);
     }
     under_way_.erase(message.id);
     if constexpr (requires(Out out) { out.attempts; })
@@ -163,13 +175,13 @@ class HttpService : public Service<In, Out> {
   }
   void fail(Message& message, const BackendError& error) {
     under_way_.erase(message.id);
-    const bool permanent = error.kind() == BackendError::Kind::permanent;
-    const bool split = permanent && message.tickets.size() > 1;
+    const bool permanent = error.kind() != BackendError::Kind::transport;
+    const std::optional<Out> item = permanent ? understood(error) : std::nullopt;
+    const bool split = permanent && !item && message.tickets.size() > 1;
     for (std::size_t i = message.tickets.size(); split && i-- > 0;) put_back(message, i, true);
     for (const auto& ticket : message.tickets) {
       if (!ticket || split) continue;
-      if (std::optional<Out> item = understood(error); permanent && item)
-        ready_.emplace_back(*ticket, std::move(*item));
+      if (item) ready_.emplace_back(*ticket, *item);
       else ready_.emplace_back(*ticket, std::make_exception_ptr(error));
     }
     dispatch();

@@ -18,7 +18,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace espalier::backend::detail {
 
@@ -60,6 +59,7 @@ class HttpTransfer {
   [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - began_).count(); }
 
   std::uint64_t exchange = 0;  ///< of this exchange
+  std::string asked;           ///< the header that asks to wait, with its value
 
   /// Prepares to send `body`, which must live until the transfer has ended. An empty body means a GET.
   void prepare(const std::shared_ptr<const HttpEndpoint>& endpoint, std::size_t server, const std::string& body,
@@ -79,6 +79,7 @@ class HttpTransfer {
     question_ = body.empty();
     set(CURLOPT_TIMEOUT_MS, std::max(1L, static_cast<long>(1000 * timeout_s)));
     pause_ms_ = 0;
+    asked.clear();
     detail_[0] = '\0';
     began_ = Clock::now();
   }
@@ -119,7 +120,7 @@ class HttpTransfer {
     const long said = code == CURLE_OK ? status() : 0;
     if (said == 429) return Served::busy;
     if (said == 503) return Served::stalled;
-    return kind == BackendError::Kind::permanent ? Served::refused : Served::broken;
+    return kind != BackendError::Kind::transport ? Served::refused : Served::broken;
   }
 
  private:
@@ -154,18 +155,15 @@ class HttpTransfer {
                         trust ? BackendError::Kind::permanent : BackendError::Kind::transport);
   }
   [[nodiscard]] BackendError status_error(JsonReader& json) {
-    ServerError error;
     repair_json(body_);
-    std::string said = body_;
-    try {
-      const simdjson::dom::element root = json.read(body_);
-      error = find_error(root, true).value_or(ServerError());
-      said = error.message.empty() ? simdjson::minify(root) : error.message;  // plain escapes, so keys are found
-    } catch (const BackendError&) {  // not JSON: the text itself is the message
+    ServerError error{body_, "", ""};  // not JSON: the text itself is the message
+    if (const auto root = json.parse(body_)) {
+      error = *find_error(*root, true);
+      if (error.message.empty()) error.message = simdjson::minify(*root);  // plain escapes, so keys are found
     }
-    const std::string what = status() / 100 == 3 ? "redirects are not followed" : std::move(said);
+    if (status() / 100 == 3) error.message = "redirects are not followed";
     const bool tells = question_ && status() != 429 && (status() < 502 || status() > 504);
-    return BackendError("HTTP " + std::to_string(status()) + (what.empty() ? "" : ": " + what),
+    return BackendError("HTTP " + std::to_string(status()) + (error.message.empty() ? "" : ": " + error.message),
                         tells ? BackendError::Kind::permanent : failure_kind(status(), error));
   }
 
@@ -185,9 +183,12 @@ class HttpTransfer {
     return true;
   }
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self) {
-    constexpr std::string_view name = "retry-after-ms:";
-    if (size > name.size() && curl_strnequal(data, name.data(), name.size()))
-      static_cast<HttpTransfer*>(self)->pause_ms_ = std::strtod(std::string(data, size).c_str() + name.size(), nullptr);
+    HttpTransfer& transfer = *static_cast<HttpTransfer*>(self);
+    for (const std::string_view name : {"retry-after-ms:", "retry-after:"}) {
+      if (size <= name.size() || !curl_strnequal(data, name.data(), name.size()) || transfer.pause_ms_ > 0) continue;
+      transfer.asked.assign(data, size).erase(std::string_view(data, size).find_last_not_of(" \r\n") + 1);
+      if (name.ends_with("ms:")) transfer.pause_ms_ = std::strtod(transfer.asked.c_str() + name.size(), nullptr);
+    }
     return size;
   }
 

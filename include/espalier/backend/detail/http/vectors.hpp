@@ -39,9 +39,9 @@ class HttpVectors final : public HttpService<std::string, Embedding> {
  public:
   HttpVectors(std::shared_ptr<const HttpEndpoint> endpoint, VectorFields fields, std::size_t batch,
               std::shared_ptr<HttpClient> client)
-      : HttpService(std::move(client), endpoint->options().max_in_flight, batch),
-        endpoint_(std::move(endpoint)),
-        fields_(std::move(fields)) {}
+      : HttpService(std::move(client), endpoint->options().max_in_flight, batch), fields_(std::move(fields)) {
+    endpoint_ = std::move(endpoint);
+  }
 
  private:
   /// vLLM reads `input`, SGLang's /classify reads `text`. Each ignores the other. A value server reads `texts` alone.
@@ -124,10 +124,8 @@ class HttpVectors final : public HttpService<std::string, Embedding> {
     return numbers;
   }
 
-  std::shared_ptr<const HttpEndpoint> endpoint_;
   VectorFields fields_;
   std::size_t dimension_ = 0;  ///< of the first vector
-  JsonReader json_;
 };
 
 /// Asks llama.cpp's /tokenize for the tokens of a text, including special ones, and cuts them. Its results are inputs
@@ -135,9 +133,9 @@ class HttpVectors final : public HttpService<std::string, Embedding> {
 class HttpTokenizer final : public HttpService<std::string, std::string> {
  public:
   HttpTokenizer(std::shared_ptr<const HttpEndpoint> endpoint, std::size_t most, std::shared_ptr<HttpClient> client)
-      : HttpService(std::move(client), endpoint->options().max_in_flight),
-        endpoint_(std::move(endpoint)),
-        most_(most) {}
+      : HttpService(std::move(client), endpoint->options().max_in_flight), most_(most) {
+    endpoint_ = std::move(endpoint);
+  }
 
  private:
   std::shared_ptr<const HttpEndpoint> write(std::span<const std::string> group, std::string& body) override {
@@ -159,9 +157,7 @@ class HttpTokenizer final : public HttpService<std::string, std::string> {
     return {std::move(input)};
   }
 
-  std::shared_ptr<const HttpEndpoint> endpoint_;
   std::size_t most_;
-  JsonReader json_;
 };
 
 }  // namespace espalier::backend::detail
