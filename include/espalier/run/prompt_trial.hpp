@@ -32,44 +32,32 @@ struct TriedPrompt {
   std::optional<BackendError> failure = std::nullopt;  ///< why there was none
 };
 
-/// A question in the middle of its search.
+/// A question in the middle of its search, and the two passages that settle it.
 struct SampleQuestion {
-  const char *question, *answer, *query, *step;
-  std::array<std::array<const char*, 2>, 2> passages;  ///< titles and texts
+  const char *question, *answer, *query, *step, *title, *text, *next_title, *next_text;
 };
 inline constexpr std::array<SampleQuestion, 4> sample_questions{
-    {{"In which country was the author of Don Quixote born?",
-      "Spain",
-      "author of Don Quixote",
-      "Miguel de Cervantes wrote Don Quixote.",
-      {{{"Don Quixote", "Don Quixote is a novel by Miguel de Cervantes."},
-        {"Miguel de Cervantes", "Miguel de Cervantes was born in Alcala de Henares, in Spain."}}}},
-     {"Which sea does the river that flows through Vienna reach?",
-      "the Black Sea",
-      "river that flows through Vienna",
-      "The Danube flows through Vienna.",
-      {{{"Vienna", "Vienna is the capital of Austria and lies on the Danube."},
-        {"Danube", "The Danube rises in Germany and reaches the Black Sea in Romania."}}}},
-     {"Were Marie Curie and Nicolaus Copernicus born in the same country?",
-      "yes",
-      "birthplace of Marie Curie",
-      "Marie Curie was born in Warsaw, in Poland.",
-      {{{"Marie Curie", "Marie Curie was a physicist and chemist who was born in Warsaw."},
-        {"Nicolaus Copernicus", "Nicolaus Copernicus was born in Torun, which is in Poland today."}}}},
-     {"In which year did the architect of the dome of Florence Cathedral die?",
-      "1446",
-      "architect of the dome of Florence Cathedral",
-      "Filippo Brunelleschi built the dome.",
-      {{{"Florence Cathedral", "The dome of Florence Cathedral was built by Filippo Brunelleschi."},
-        {"Filippo Brunelleschi", "Filippo Brunelleschi was born in 1377 and died in 1446."}}}}}};
+    {{"In which country was the author of Don Quixote born?", "Spain", "author of Don Quixote",
+      "Miguel de Cervantes wrote Don Quixote.", "Don Quixote", "Don Quixote is a novel by Miguel de Cervantes.",
+      "Miguel de Cervantes", "Miguel de Cervantes was born in Alcala de Henares, in Spain."},
+     {"Which sea does the river that flows through Vienna reach?", "the Black Sea", "river that flows through Vienna",
+      "The Danube flows through Vienna.", "Vienna", "Vienna is the capital of Austria and lies on the Danube.",
+      "Danube", "The Danube rises in Germany and reaches the Black Sea in Romania."},
+     {"Were Marie Curie and Nicolaus Copernicus born in the same country?", "yes", "birthplace of Marie Curie",
+      "Marie Curie was born in Warsaw, in Poland.", "Marie Curie",
+      "Marie Curie was a physicist and chemist who was born in Warsaw.", "Nicolaus Copernicus",
+      "Nicolaus Copernicus was born in Torun, which is in Poland today."},
+     {"In which year did the architect of the dome of Florence Cathedral die?", "1446",
+      "architect of the dome of Florence Cathedral", "Filippo Brunelleschi built the dome.", "Florence Cathedral",
+      "The dome of Florence Cathedral was built by Filippo Brunelleschi.", "Filippo Brunelleschi",
+      "Filippo Brunelleschi was born in 1377 and died in 1446."}}};
 
 /// One of the sample questions, as the prompts of a method show it. Slots of other names hold their name.
 inline rag::PromptSet::Slots sample_slots(const Protocol::Purpose& purpose, const Protocol& protocol,
                                           std::size_t which = 0) {
   using rag::ModelText, rag::Segment, rag::SegmentKind;
   const SampleQuestion& sample = sample_questions[which % sample_questions.size()];
-  const auto& [first, second] = sample.passages;
-  const Passages found{Passage("d1", first[0], first[1]), Passage("d2", second[0], second[1])};
+  const Passages found{Passage("d1", sample.title, sample.text), Passage("d2", sample.next_title, sample.next_text)};
   const std::string query = sample.query, step = sample.step, answer = sample.answer;
   const rag::Question question{"sample", sample.question};
   rag::State state = rag::State(question)

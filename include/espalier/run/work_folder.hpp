@@ -4,6 +4,7 @@
 #include <espalier/core/error.hpp>
 
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,8 +61,8 @@ class FolderLock {
       if (descriptor_ < 0) throw failed(folder, "cannot be written: ");
       if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) refuse(folder);
     } while (!in_place());  // its last owner has just removed it
-    const std::string text =
-        "process " + std::to_string(::getpid()) + " on " + host() + " since " + now() + ": " + work + '\n';
+    const std::string text = fmt::format("process {} on {} since {:%Y-%m-%d %H:%M:%S} UTC: {}\n", ::getpid(), host(),
+                                         fmt::gmtime(std::time(nullptr)), work);
     if (::ftruncate(descriptor_, 0) != 0 ||
         ::write(descriptor_, text.data(), text.size()) != static_cast<ssize_t>(text.size()))
       throw failed(folder, "cannot be written: ");
@@ -102,13 +103,6 @@ class FolderLock {
   static std::string host() {
     std::array<char, 256> name{};
     return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "a host without a name";
-  }
-  static std::string now() {
-    const std::time_t seconds = std::time(nullptr);
-    std::tm parts{};
-    std::array<char, 32> text{};
-    return {text.data(),
-            std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", ::gmtime_r(&seconds, &parts))};
   }
 
   std::string file_;
