@@ -121,8 +121,9 @@ run::ProgressHook hook_of(const py::object& progress) {
 }
 
 py::tuple run_job(const std::string& task, const py::dict& values, const py::object& progress,
-                  const py::function& add_outputs) {
+                  const py::object& add_outputs) {
   run::Job job(make_settings(task, values));
+  if (add_outputs.is_none()) return job.check(), py::tuple();
   const run::ProgressHook hook = hook_of(progress);
   const run::OutputHook outputs = output_hook(add_outputs);
   const run::RunResult result = [&] {
@@ -197,22 +198,21 @@ void bind_job(py::module_& m) {
 #ifdef ESPALIER_HAS_SIMDJSON
   m.def("run_job", &run_job, py::arg("task"), py::arg("settings"), py::arg("progress"), py::arg("add_outputs"),
         "(summary as JSON, questions left open, whether the run was finished before, outputs that were made again, why "
-        "the first open question is open).");
+        "the first open question is open). Without `add_outputs` it ends before the first request and writes nothing.");
   m.def(
       "check_job", [](const std::string& task, const py::dict& values) { run::Job(make_settings(task, values)); },
       py::arg("task"), py::arg("settings"), "Raises ValueError for unknown or bad options.");
   m.def(
       "try_prompts",
       [](const py::dict& values) {
-        std::vector<run::detail::TriedPrompt> tried;
-        {
-          const run::Settings settings = make_settings("answer", values);
+        const run::Settings settings = make_settings("answer", values);
+        const auto tried = [&] {
           const py::gil_scoped_release unlock;
-          tried = run::detail::try_prompts(settings, [] {
+          return run::detail::try_prompts(settings, [] {
             const py::gil_scoped_acquire lock;
             check_signals();
           });
-        }
+        }();
         std::vector<std::tuple<std::string, bool, std::string, std::uint64_t, bool, std::string>> rows;
         for (const auto& one : tried) {
           Ledger::Unread unread("", 0, Seed(), 0);

@@ -26,6 +26,7 @@ class Options(TypedDict, total=False):
     temperature: float | None
     max_tokens: int | None
     max_calls: int | None
+    l_max: int | None
     match_budget: bool | None
     shots: int | None
     prune: PruningLike | None
@@ -43,6 +44,7 @@ class DecExRagOptions(Options, total=False):
     threshold: float | None
     search: Literal["pruned", "no_pruning", "full_node"] | None
     termination: Literal["vote", "mean_f1", "vote_and_f1"] | None
+    vote_over: Literal["readable", "all"] | None
     form: Literal["prompts", "policy"] | None
     always_expand_both: bool | None
     stop_pairs: bool | None
@@ -114,7 +116,6 @@ class AirRagOptions(Options, total=False):
     max_pairs: int | None
     max_depth: int | None
     da_terminal: bool | None
-    l_max: int | None
     window: int | None
     simulation: Literal["straight", "descent"] | None
     terminal_reward: Literal["jaccard", "self_consistency", "embedding", "reward_model", "zero"] | None
@@ -161,6 +162,7 @@ class ProRagOptions(Options, total=False):
     chain: Literal["best", "most", "least", "random"] | None
     mark_weight: float | None
     rewards: Literal["paper", "code"] | None
+    bonus: Literal["always", "retrieved"] | None
     nu_step: float | None
     nu_outcome: float | None
     beta: float | None

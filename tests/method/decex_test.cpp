@@ -135,10 +135,14 @@ TEST_CASE("unreadable votes do not count: one answer beside two of them ends the
   CHECK(
       drawing(one).ends_with("7<6 answer 'Paris' 100 terminal\n8<6 answer 'no tag' - pruned/malformed\n9<6 answer 'no "
                              "tag' - pruned/malformed\n"));
+  // One of three is not more than half of all samples: the answer is outvoted, and the search goes on.
+  model.on("next_question", "t <question>Which city then?</question>");
+  const rag::Tree of_all = grow_decex({.T_max = 2, .vote_over = Options::VoteOver::all}, model);
+  CHECK(holds(drawing(of_all), "7<6 answer 'Paris' 100 pruned/outvoted\n"));
+  CHECK(of_all.state(static_cast<NodeId>(of_all.size() - 1)).iterations() == 2);
 
   model.on("termination",
            [](const Prompt& p) { return shows(p, "Sub-question 2") ? "r <answer>Paris</answer>" : "no tag"; });
-  model.on("next_question", "t <question>Which city then?</question>");
   const rag::Tree none = grow_decex({}, model);
   CHECK(none.state(static_cast<NodeId>(none.size() - 1)).iterations() == 2);
   CHECK(none.state(static_cast<NodeId>(none.size() - 1)).answer() == "Paris");
@@ -209,6 +213,13 @@ TEST_CASE("after T_max rounds the answer is forced and flagged") {
     CHECK(tree.state(id).iterations() == 2);
   }
   CHECK(terminals == 1);
+
+  for (const auto& [once, temperature, calls] : {std::tuple("false", "0", 3), {"true", "0", 1}, {"true", "1", 3}}) {
+    method::detail::DecExRagFace face;
+    set(face, {{"T_max", "2"}, {"force_once", once}, {"sampling.forced_answer.temperature", temperature}});
+    const rag::Tree grown = Prepared(face, model, nothing_found).grow();
+    CHECK(grown.ledger.by_purpose().at("forced_answer").completions == calls);
+  }
 }
 
 TEST_CASE("No-Pruning keeps the best execution of each decision, Full-Node everything without rollouts") {

@@ -58,9 +58,10 @@ TEST_CASE("a method answers once, or until its budget is spent, and then by majo
   tree = answered({{"max_usd", "0.00005"}, {"price_in", "1"}, {"price_out", "2"}, {"match_budget", "true"}});
   CHECK(tree.ledger.total().completions == 3);  // (10 * 1 + 2 * 2) / 1e6 each
 
-  CHECK_THROWS_WITH_AS(answered({{"match_budget", "true"}}),
-                       "option 'match_budget' is 1, allowed: false without max_calls, max_tokens_total or max_usd",
-                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(
+      answered({{"match_budget", "true"}}),
+      "option 'match_budget' is 1, allowed: false without max_calls, max_tokens_total, max_usd or l_max",
+      std::invalid_argument);
 }
 
 TEST_CASE("an answer may spend what the answers before it have left, and one that is cut is the last") {

@@ -198,6 +198,20 @@ TEST_CASE("a group keeps a trajectory whose first step could not be read: outcom
       R"("response":"It is <b> Athens\n","answer":null,"f1":0,"well_formed":false,"outcome_reward":0,"steps":[{"type":"malformed","span":[0,16],"well_formed":false,"process_reward":null,"step_reward":null,"advantage":-1.2245)"));
 }
 
+TEST_CASE("a trajectory that bypasses retrieval has a bonus in the code, and none in the text") {
+  Grown g;
+  g.add(0, SegmentKind::query, "x");
+  g.add(1, SegmentKind::sub_answer, "y");
+  g.add(2, SegmentKind::answer, "Athens");
+  g.add(0, SegmentKind::answer, "Athens");
+  for (const auto bonus : {method::AdvantageOptions::Bonus::always, method::AdvantageOptions::Bonus::retrieved}) {
+    std::string rows;
+    method::append_group_rollouts(g.record(), prompts, {.bonus = bonus}, rag::Profile::common, rows);
+    CHECK(count(rows, R"("well_formed":true,"outcome_reward":2,)") == 2 - static_cast<int>(bonus));
+    CHECK(count(rows, R"("well_formed":true,"outcome_reward":1,)") == static_cast<int>(bonus));
+  }
+}
+
 TEST_CASE("a group's F1 is that of the profile") {
   Grown g;
   g.add(0, SegmentKind::answer, "the Athens");

@@ -264,6 +264,13 @@ def test_a_budget_is_every_method_s_own_and_reported_as_spent(files: Path, tmp_p
     assert any(note.startswith(cut) for note in shown["main"].notes)
 
 
+def test_all_methods_may_read_equally_much(files: Path, tmp_path: Path):
+    chosen = settings(files, tmp_path) | {"set": {"match_budget": "true"}}
+    for run in evaluate("direct,decex,airrag", **chosen, budget="input_tokens=4000")["runs"]:
+        spent = run["budget"]["input_tokens"]  # AirRAG's L_max
+        assert spent["limit"] == 4000 and 2000 < spent["mean"] < 4400, run["name"]
+
+
 def test_overshooting_a_budget_is_counted():
     spent = [{"calls": 3, "usd": None}, {"calls": 5, "usd": 0.5}, {"calls": 7, "usd": 0.1}]
     report = budget_report({"calls": 5, "usd": 0.2}, spent)

@@ -126,6 +126,31 @@ def test_open_questions_go_before_failed_ones(files: Path, tmp_path: Path):
     assert done.returncode == 1
 
 
+def test_one_failed_question_is_enough_for_4_and_allow_failed_accepts_it_beside_others(files: Path, tmp_path: Path):
+    for command, rate, code in (("answer", 0.6, 0), ("answer", 1, 4), ("expand", 0.6, 0), ("expand", 1, 4)):
+        words = [*inputs(files), "--set", f"sim.malformed={rate}", "--set", "resample=0", "--overwrite"]
+        assert espalier(command, *words, "--out", tmp_path / "run").returncode == 4
+        assert espalier(command, *words, "--out", tmp_path / "run", "--allow-failed").returncode == code
+        assert bool(json.loads((tmp_path / "run" / "summary.json").read_text())["done"]) == (code == 0)
+    words = [*inputs(files), "--set", "sim.malformed=0.6", "--set", "resample=0"]
+    shards = [tmp_path / f"{part}" for part in (1, 2)]
+    for part, shard in enumerate(shards, 1):
+        espalier("expand", *words, "--constrain", "off", "--shard", f"{part}/2", "--out", shard)
+    for more, code in (([], 4), (["--allow-failed"], 0)):
+        assert espalier("merge", *shards, "--out", tmp_path / "whole", *more).returncode == code
+        assert espalier("rescore", tmp_path / "whole", "--out", tmp_path / "again", *more).returncode == code
+        assert espalier("eval", "--methods", "decex", *words, "--out", tmp_path / "eval", *more).returncode == code
+
+
+def test_a_run_for_rows_alone_is_judged_by_its_rows(files: Path, tmp_path: Path):
+    words = ["expand", *inputs(files), "--method", "prorag", "--set", "grow=none", "--set", "annotate=cold_start"]
+    done = espalier(*words, "--out", tmp_path / "cold")
+    assert done.returncode == 0 and "EM" not in done.stdout and "done 12" in done.stdout, done.stderr
+    assert {(one["status"], one["em"]) for one in rows(tmp_path / "cold" / "answers.jsonl")} == {("done", None)}
+    done = espalier(*words, "--set", "sim.malformed=1", "--out", tmp_path / "none")
+    assert done.returncode == 4 and "no row could be made of the replies: " in done.stderr.splitlines()[-1]
+
+
 def test_annotating_a_run_with_failed_questions_exits_with_4(files: Path, tmp_path: Path):
     words = [*inputs(files), "--method", "prorag", "--set", "simulations=2", "--set", "sim.malformed=1", "--limit", "2"]
     run, out = tmp_path / "run", tmp_path / "out"

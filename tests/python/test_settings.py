@@ -42,7 +42,7 @@ def test_every_option_of_a_run_is_a_setting_with_the_same_name():
     parser = argparse.ArgumentParser()
     add_run_options(parser)
     options = {action.dest: name for name, action in options_of(parser).items()}
-    beside = {"help", "config", "price", "match_budget", "json", "dry_run"}
+    beside = {"help", "config", "price", "match_budget", "json", "dry_run", "allow_failed"}
     assert options.keys() - beside == {name for name, one in SETTINGS.items() if one.option and "?" not in one.option}
     assert all(options[name] == SETTINGS[name].option for name in options.keys() - beside)
     assert RunSettings.__annotations__.keys() == {name for name, one in SETTINGS.items() if one.option}

@@ -44,8 +44,8 @@ class Method {
   virtual void check() const {
     table_.check();
     budget().check();
-    if (match_budget_ && budget_.calls == 0 && budget_.tokens == 0 && budget_.usd == 0)
-      bad_option("match_budget", 1, "false without max_calls, max_tokens_total or max_usd");
+    if (match_budget_ && budget_.calls == 0 && budget_.tokens == 0 && budget_.usd == 0 && budget_.input_tokens == 0)
+      bad_option("match_budget", 1, "false without max_calls, max_tokens_total, max_usd or l_max");
     if (shots_ > 0 && protocol_ == ReplyForm::tools)
       bad_option("shots", shots_, "0 beside protocol=tools: worked examples show marks");
     check_free("constrain", constrain_);
@@ -77,13 +77,15 @@ class Method {
     ports_ = ports;
     budget_.timeout = ports.timeout;
     build(rag::Environment(sampler(ports, prompts), ports.retriever,
-                           rag::Environment::Options{documents_, max_rounds(), dedup_}));
+                           rag::Environment::Options{documents_, max_rounds(), dedup_, force_once_}));
   }
 
   /// Whether trees are grown only for questions with gold answers.
   [[nodiscard]] virtual bool needs_gold() const { return true; }
   /// Whether its searches retrieve. If so, they need something to search.
   [[nodiscard]] virtual bool retrieves() const { return true; }
+  /// Whether the trees that it grows have answers. If not, a question is judged by the rows that it gives.
+  [[nodiscard]] virtual bool answers() const { return true; }
   /// Grows a question's tree. The state carries gold, if there is any.
   virtual Task<rag::Tree> grow(rag::State root, std::uint64_t seed) = 0;
   /// The method's inference form: answers without gold.
@@ -119,6 +121,8 @@ class Method {
     table_.add("documents", documents_, "passages per search", from_one)
         .add("dedup", dedup_, "what makes two samples equal", {"exact", "normalised"})
         .add("reward", reward_, "what an answer is worth where trees are grown", {"f1", "em", "acc", "agreement"})
+        .add("force_once", force_once_, "draw the answer that the greatest depth forces once if its temperature is 0")
+        .shown_if_changed()
         .add("resample", resample_, "new samples for a reply that cannot be read", from_zero)
         .add("repair", repair_, "ask the model once to fix a reply that cannot be read, before it is drawn again")
         .shown_if_changed()
@@ -134,6 +138,9 @@ class Method {
         .add("max_tokens", sampling_.max_tokens, "most tokens of a reply", from_one)
         .add("max_calls", budget_.calls, "budget per question in completions, 0 = none", from_zero)
         .add("max_tokens_total", budget_.tokens, "budget per question in input + output tokens, 0 = none", from_zero)
+        .add("l_max", budget_.input_tokens,
+             "budget per question in input tokens, 0 = none. AirRAG fills it with passages", from_zero)
+        .shown_if_changed()
         .add("max_seconds", budget_.seconds, "budget per question in seconds, 0 = none", from_zero)
         .add("max_usd", budget_.usd, "budget per question in money at the prices below, 0 = none", from_zero)
         .add("match_budget", match_budget_, "answer again until the budget is spent, and let the majority decide")
@@ -217,7 +224,7 @@ class Method {
   rag::Environment::Dedup dedup_ = rag::Environment::Dedup::normalised;
   Reward reward_ = Reward::f1;
   std::uint32_t resample_ = 2;
-  bool repair_ = false;
+  bool repair_ = false, force_once_ = false;
   ReplyForm protocol_ = ReplyForm::tags;
   rag::Sampler::Constrain constrain_ = rag::Sampler::Constrain::off;
 

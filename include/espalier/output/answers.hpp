@@ -72,6 +72,15 @@ inline AnswerRow answer_row(const TreeRecord& record, const rag::Gold* gold = nu
   return row;
 }
 
+/// Judges a question by its data, where no tree is meant to answer: it failed if there were replies, and no data.
+inline void judge_by_data(AnswerRow& row, bool without_data) {
+  const bool failed = without_data && row.costs->completions > 0;
+  row.em = row.f1 = row.acc = std::nullopt;
+  row.status = failed ? "failed" : "done";
+  const std::string why = row.error.substr(std::min(row.error.find(':'), row.error.size()));
+  row.error = failed ? "no row could be made of the replies" + why : "";
+}
+
 /// The row of a question without a tree, because a backend failed.
 inline AnswerRow open_row(const rag::Question& question, const std::exception_ptr& error) {
   AnswerRow row;

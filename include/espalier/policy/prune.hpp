@@ -139,22 +139,22 @@ struct BestOfEachKind {
 
 /// Majority vote between one kind and all others, weighted by the priors (shares of the samples). If `kind` has
 /// strictly more than the others together, they are cut and enough is known. Otherwise `kind` is cut. Samples that
-/// could not be read have no vote.
+/// could not be read have no vote, or with `of_all` one for the others.
 class Vote {
  public:
-  explicit Vote(Kind kind) : kind_(kind) {}
+  explicit Vote(Kind kind, bool of_all = false) : kind_(kind), of_all_(of_all) {}
   template <class Tree>
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
-    double lead = 0;
+    double votes = 0, others = 0;
     bool candidates = false;
     for (NodeId id : siblings) {
       const bool mine = tree[id].kind == kind_;
       candidates |= mine;
-      lead += static_cast<double>(mine ? tree[id].prior : -tree[id].prior);
+      (mine ? votes : others) += static_cast<double>(tree[id].prior);
     }
     Verdict verdict;
     if (!candidates) return verdict;
-    verdict.enough = lead > 1e-6;  // priors are float shares of the samples
+    verdict.enough = votes - (of_all_ ? 1 - votes : others) > 1e-6;  // priors are float shares of the samples
     for (NodeId id : siblings)
       if ((tree[id].kind == kind_) != verdict.enough) verdict.cut.emplace_back(id, Reason::outvoted);
     return verdict;
@@ -162,6 +162,7 @@ class Vote {
 
  private:
   Kind kind_;
+  bool of_all_;
 };
 
 /// Compares the values of one kind with a threshold: the best one, or their mean over the samples, in which a child

@@ -28,6 +28,7 @@ class Environment {
     std::uint32_t documents = 3;   ///< passages per search, > 0
     std::uint32_t max_rounds = 8;  ///< rounds on one path, then "forced_answer" is used if the method has it
     Dedup dedup = Dedup::normalised;
+    bool force_once = false;  ///< a forced answer that is greedy is drawn once, however many are wanted
   };
 
   Environment(Sampler sampler, RetrieverPort retriever, Options options)
@@ -83,6 +84,7 @@ class Environment {
   Task<std::vector<Proposal<Action>>> draw(std::string purpose, PromptSet::Slots slots, std::uint32_t n,
                                            Context context, SegmentKind bare = SegmentKind::answer,
                                            bool forced = false) const {
+    if (forced && options_.force_once && sampler_.greedy(purpose)) n = context.first == 0 && n > 0 ? 1 : 0;
     std::vector<Sampler::Sample> samples =
         co_await sampler_.draw(std::move(purpose), std::move(slots), n, std::move(context));
     std::vector<Proposal<Action>> proposals;
@@ -112,14 +114,14 @@ class Environment {
   }
   /// The same loop with another number of rounds.
   [[nodiscard]] Environment limited_to(std::uint32_t max_rounds) const {
-    return {sampler_, retriever_, {options_.documents, max_rounds, options_.dedup}};
+    return {sampler_, retriever_, {options_.documents, max_rounds, options_.dedup, options_.force_once}};
   }
   /// The same loop where no reply is drawn again, so that its paths are the policy's own.
   [[nodiscard]] Environment drawing_once() const { return {sampler_.drawing_once(), retriever_, options_}; }
   [[nodiscard]] std::uint32_t documents() const { return options_.documents; }
   /// The same loop with another number of passages per search.
   [[nodiscard]] Environment finding(std::uint32_t documents) const {
-    return {sampler_, retriever_, {documents, options_.max_rounds, options_.dedup}};
+    return {sampler_, retriever_, {documents, options_.max_rounds, options_.dedup, options_.force_once}};
   }
   /// The same models and retriever with other prompts.
   [[nodiscard]] Environment with_prompts(PromptSet prompts) const {

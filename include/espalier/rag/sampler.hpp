@@ -65,6 +65,8 @@ class Sampler {
   }
 
   [[nodiscard]] const PromptSet& prompts() const { return prompts_; }
+  /// True if equal prompts of a purpose get one reply.
+  [[nodiscard]] bool greedy(const std::string& purpose) const { return sampling(purpose).temperature == 0; }
   /// The same models and sampling with other prompts.
   [[nodiscard]] Sampler with_prompts(PromptSet prompts) const {
     Sampler other = *this;

@@ -59,7 +59,11 @@ class Job {
   /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, and std::invalid_argument for
   /// options that do not match the folder's earlier run.
   RunResult operator()(const ProgressHook& hook = nullptr, const OutputHook& add_outputs = nullptr) {
-    return detail::with_files([&] { return run(hook, add_outputs); });
+    return detail::with_files([&] { return run(hook, add_outputs, false); });
+  }
+  /// The beginning of a run: throws what it would throw before its first request, writes nothing and connects nowhere.
+  void check() {
+    detail::with_files([&] { run(nullptr, nullptr, true); });
   }
 
  private:
@@ -69,7 +73,7 @@ class Job {
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
-  RunResult run(const ProgressHook& hook, const OutputHook& add_outputs) {
+  RunResult run(const ProgressHook& hook, const OutputHook& add_outputs, bool dry) {
     const auto start = Clock::now();
     // A simulated model always knows the questions of the whole file, so that it stays the same model under any limit.
     const std::vector<rag::Example> known = output::read_questions(
@@ -77,9 +81,8 @@ class Job {
         {.limit = simulated() ? 0 : settings_.limit, .require_gold = expanding() && method_->needs_gold()});
     take_questions(known);
     const rag::PromptSet prompts = method_->prompts(settings_.prompts);
-    detail::WorkFolder folder(settings_.output.folder, annotating()  ? "espalier annotate"
-                                                       : expanding() ? "espalier expand"
-                                                                     : "espalier answer");
+    const char* const work = annotating() ? "espalier annotate" : expanding() ? "espalier expand" : "espalier answer";
+    detail::WorkFolder folder(settings_.output.folder, work, dry);
     detail::ConstrainDecision constrain(settings_, *method_, prompts, folder.path());
     detail::RunRecord record = detail::describe(settings_, *method_, prompts);
     const bool in_place = annotating() && take_recorded(folder);
@@ -105,13 +108,18 @@ class Job {
     const auto probing = [&](std::uint64_t probes) {
       if (hook) hook({0, examples_.size(), 0, 0, 0, seconds_since(start), settings_.servers.watch->trouble(), probes});
     };
-    detail::check_servers(settings_, *method_, [&] { probing(0); });
-    decided(constrain.probe(probing));
-    if (examples_.empty() && constrain.undecided())  // no question would leave this shard open
-      throw BackendError("the probes were not answered, so it is not decided which replies follow a grammar");
+    if (!dry) {
+      detail::check_servers(settings_, *method_, [&] { probing(0); });
+      decided(constrain.probe(probing));
+      if (examples_.empty() && constrain.undecided())  // no question would leave this shard open
+        throw BackendError("the probes were not answered, so it is not decided which replies follow a grammar");
+    }
     Scheduler scheduler;
     detail::Services services(scheduler, settings_, known, skills_, lexical_,
-                              detail::RunJournal(settings_, folder.path(), record.identity()));
+                              detail::RunJournal(settings_, folder.path(), record.identity(), dry));
+    if (!dry) services.ports.timeout = detail::remembered_stops(settings_, folder.path(), method_->options().json());
+    method_->prepare(services.ports, prompts);
+    if (dry) return {};
     const bool kept = in_place || finished_before;  // until the new files are whole
     if (!kept) {
       std::filesystem::remove(folder / "summary.json");
@@ -125,8 +133,6 @@ class Job {
     summary.retriever = services.retriever_label;
     summary.oracle =
         expanding() && std::any_of(known.begin(), known.end(), [](const rag::Example& e) { return !e.gold.empty(); });
-    services.ports.timeout = detail::remembered_stops(settings_, folder.path(), method_->options().json());
-    method_->prepare(services.ports, prompts);
     if (hook) {
       tell = [&](const std::string& news) {
         hook(harvest.progress(services.calls(), seconds_since(start),

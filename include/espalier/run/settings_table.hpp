@@ -43,7 +43,7 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
   return {
       {"search",
        {{"method", &s.method, "method", "METHOD", "method", "which method searches"},
-        {"preset", &s.preset, "preset", "", "options", "options as the method's paper or its published code has them",
+        {"preset", &s.preset, "preset", "", "options", "options as the method's paper (BM25 too) or its code has them",
          "paper, code"},
         {"protocol", &s.protocol, "protocol", "", "options",
          "how replies name their action: tags in their text, or calls of the chat API's tools", "tags, tools"},

@@ -117,9 +117,10 @@ class FolderLock {
 class WorkFolder {
  public:
   /// Makes the folder if it is not there, locks it, and ends or undoes what a process that died there was about. `work`
-  /// as for FolderLock. Throws InputError that names the path, or who works there.
-  WorkFolder(std::filesystem::path folder, const std::string& work) : folder_(std::move(folder)) {
+  /// as for FolderLock. `dry`: only looks. Throws InputError that names the path, or who works there.
+  WorkFolder(std::filesystem::path folder, const std::string& work, bool dry = false) : folder_(std::move(folder)) {
     with_files([&] {
+      if (dry) return look(work);
       std::filesystem::create_directories(folder_);
       if (!std::filesystem::is_directory(folder_)) throw InputError(folder_.string(), 0, "", "is not a folder");
       lock_ = std::make_unique<FolderLock>(folder_, work);
@@ -158,6 +159,13 @@ class WorkFolder {
   }
 
  private:
+  void look(const std::string& work) const {
+    std::filesystem::path there = std::filesystem::absolute(folder_);
+    while (!std::filesystem::exists(there)) there = there.parent_path();
+    if (!std::filesystem::is_directory(there) || ::access(there.c_str(), W_OK | X_OK) != 0)
+      throw InputError(folder_.string(), 0, "", "is no folder that can be written to");
+    if (std::filesystem::exists(folder_ / "run.lock")) const FolderLock free(folder_, work);
+  }
   /// Moves the files of `run.whole` to their places, if it exists.
   void place() const {
     const std::filesystem::path whole = folder_ / "run.whole";

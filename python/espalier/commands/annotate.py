@@ -10,7 +10,7 @@ from ..io.terminal import say, say_error, say_json
 from ..runs.annotate import CONSTRAIN, PURPOSES, annotation
 from ..runs.progress import shown_as
 from ..runs.summary import readable, readable_share
-from .shared.run_options import add_setting
+from .shared.run_options import add_end_options, add_setting
 from .shared.task import tell_end
 from .shared.track import add_track_option, tracked
 
@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for name in EXECUTION[1:]:
         add_setting(parser, name)
     add_track_option(parser)
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_end_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
             "annotate", annotation(arguments.run, with_, arguments.out, arguments.constrain, **execution), view
         )
     say_json(result.summary) if arguments.json else say(*readable(result.summary))
-    ended = tell_end(result, "see answers.jsonl" if arguments.out else "the run's files stay as they were")
+    ended = tell_end(result, arguments, "see answers.jsonl" if arguments.out else "the run's files stay as they were")
     return ended or max([tell_unread(name, result.summary) for name in with_])
 
 

@@ -39,4 +39,4 @@ def run(arguments: argparse.Namespace) -> int:
                 say_cells(*map(json.loads(row).get, ("id", "question", "answer")))
     for lines in () if arguments.json else (labels, scores, shares):
         say(*(f"  {line}" for line in lines(result.summary)), to=sys.stderr)
-    return tell_end(result)
+    return tell_end(result, arguments)

@@ -46,9 +46,9 @@ def add_prepare_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--again", action="store_true", help="write requests again if their responses will never come")
 
 
-def print_round(done: Round, as_json: bool) -> int:
+def print_round(done: Round, arguments: argparse.Namespace) -> int:
     """Prints what to do next. Returns the exit code, 1 while the run is not complete."""
-    if as_json:
+    if arguments.json:
         files = [str(path) for path in done.files]
         say_json({"files": files, "requests": done.requests, "open": done.run.open})
     elif done.files:
@@ -56,13 +56,13 @@ def print_round(done: Round, as_json: bool) -> int:
         say(f"{done.requests} requests to send. Next: espalier batch ingest {done.run.out} RESPONSES.jsonl")
     elif not done.run.open:
         say(f"complete: {done.run.out}")
-    return 1 if done.files else tell_end(done.run)
+    return 1 if done.files else tell_end(done.run, arguments)
 
 
 def prepare_command(arguments: argparse.Namespace) -> int:
     job = partial(prepare, most=arguments.most, again=arguments.again)
     done = do_task(arguments.task, arguments, job, without=("step", "task", "most", "again"))
-    return 0 if done is None else print_round(done, arguments.json)
+    return 0 if done is None else print_round(done, arguments)
 
 
 def ingest_command(arguments: argparse.Namespace) -> int:

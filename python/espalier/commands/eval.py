@@ -12,6 +12,7 @@ from ..io.read import count_passages
 from ..io.terminal import say, say_error, say_json
 from ..local.facts import Facts
 from ..runs.estimate import simulated_estimate
+from ..runs.job import check
 from .shared.config import write_config
 from .shared.dry_run import estimate_row, models_here, print_estimate
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
@@ -81,11 +82,14 @@ def run(arguments: argparse.Namespace) -> int:
         say_error(f"not finished: {names} (see eval.json). {go_on(first)} The first: {first}")
         return 1
     runs = [run for run in result["runs"] if run["failed"]]
-    return max([tell_failed(run["name"], plan.out / "runs" / run["name"], run) for run in runs], default=0)
+    told = [tell_failed(run["name"], plan.out / "runs" / run["name"], run, arguments.allow_failed) for run in runs]
+    return max(told, default=0)
 
 
 def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) -> dict[str, Any]:
     """What would be run, the inputs read and checked, with an estimate of each run's cost."""
+    for run in plan.runs:
+        check("answer", {**run.settings, "journal_file": settings.get("journal_file")}, files=True)
     models = dict(models_here(settings))
     questions = len(_core.read_questions(settings["questions"], settings.get("limit") or 0, True))
     estimates = [

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ..io.terminal import say, say_json
-from ..runs.summary import readable
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
 from .shared.run_options import add_run_options
-from .shared.task import do_task, tell_end
+from .shared.task import do_task, print_run, tell_end
 from .shared.track import add_track_option
 
 SUMMARY = "Grow trees, harvest training data, write answers and a report."
@@ -30,11 +28,5 @@ def run(arguments: argparse.Namespace) -> int:
     result = do_task("expand", arguments, job_of(arguments), without=["track", *RAY_OPTIONS])
     if result is None:
         return 0
-    if arguments.json:
-        say_json(result.summary)
-    else:
-        say(*readable(result.summary))
-        if result.recognised:
-            say("This run was finished before. Nothing was run.")
-        say(f"Report: {result.out / 'report.html'}")
-    return tell_end(result)
+    print_run(result, arguments, ["This run was finished before. Nothing was run."] * result.recognised)
+    return tell_end(result, arguments)

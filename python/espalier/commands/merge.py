@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 
-from ..io.terminal import say, say_json
 from ..runs.merge import merge
-from ..runs.summary import readable
-from .shared.task import tell_end
+from .shared.run_options import add_end_options
+from .shared.task import print_run, tell_end
 
 SUMMARY = "Merge the shards of a run into the folder of one run."
 EXAMPLES = (
@@ -25,16 +24,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="leave the journals with the shards. `rescore` then works on the shards alone",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_end_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     result = merge(arguments.shards, out=arguments.out, journal=arguments.journal)
-    if arguments.json:
-        say_json(result.summary)
-    else:
-        say(*readable(result.summary))
-        if result.recognised:
-            say("These shards were merged before. Nothing was done.")
-        say(f"Report: {result.out / 'report.html'}")
-    return tell_end(result)
+    print_run(result, arguments, ["These shards were merged before. Nothing was done."] * result.recognised)
+    return tell_end(result, arguments)

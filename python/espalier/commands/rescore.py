@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from ..io.terminal import say, say_json
 from ..runs.progress import shown_as
 from ..runs.rescore import rescore
-from ..runs.summary import readable
-from .shared.run_options import pairs
+from .shared.run_options import add_end_options, pairs
+from .shared.task import print_run, tell_failed
 
 SUMMARY = "Do a recorded run again under other options. No model is asked."
 EXAMPLES = (
@@ -27,17 +26,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="another reward, threshold, chain ... `espalier options` lists them",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="gets the same files as a run")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_end_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     with shown_as(quiet=arguments.json) as view:
         result = rescore(arguments.run, pairs("--set", arguments.set, "OPTION=VALUE"), out=arguments.out, progress=view)
-    if arguments.json:
-        say_json(result.summary)
-        return 0
-    say(*readable(result.summary))
-    if result.open:
-        say(f"undetermined: {result.open} questions, because their search would have asked more than this run did")
-    say(f"Report: {result.out / 'report.html'}")
-    return 0
+    said = f"undetermined: {result.open} questions, because their search would have asked more than this run did"
+    print_run(result, arguments, [said] if result.open else [])
+    return tell_failed(result.summary["method"], result.out, result.summary, arguments.allow_failed)

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-OPTIONS = {"calls": "max_calls", "tokens": "max_tokens_total", "seconds": "max_seconds", "usd": "max_usd"}
-FORM = "calls=N, tokens=N, seconds=S or usd=X, joined by commas"
+WHOLE = {"calls": "max_calls", "tokens": "max_tokens_total", "input_tokens": "l_max"}
+OPTIONS = WHOLE | {"seconds": "max_seconds", "usd": "max_usd"}
+FORM = "calls=N, tokens=N, input_tokens=N, seconds=S or usd=X, joined by commas"
 
 
 def parse_budget(text: str | None) -> dict[str, float]:
@@ -23,7 +24,7 @@ def parse_budget(text: str | None) -> dict[str, float]:
             limits[unit] = float(number)
         except ValueError:
             limits[unit] = math.nan
-        whole = unit in ("calls", "tokens")
+        whole = unit in WHOLE
         if not 0 < limits[unit] < math.inf or (whole and limits[unit] != int(limits[unit])):
             raise ValueError(f"--budget: {unit} is {number}, allowed: {'1 or more' if whole else 'above 0'}")
     return limits
@@ -52,7 +53,8 @@ def budget_report(limits: Mapping[str, float], rows: Sequence[Mapping[str, Any]]
     """
     report: dict[str, dict[str, float | int]] = {}
     for unit, limit in limits.items():
-        spent = [row[unit] for row in rows if row[unit] is not None]
+        column = "prompt_tokens" if unit == "input_tokens" else unit
+        spent = [row[column] for row in rows if row[column] is not None]
         report[unit] = {
             "limit": limit,
             "mean": math.fsum(spent) / len(spent) if spent else 0,

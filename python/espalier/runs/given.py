@@ -114,9 +114,10 @@ class _Resolved:
             return setting, self._object(key, found, name)
         if (source := source_of(found)) is None:
             return found, name
+        self._check_beside(key, source)
         if self._stack is None:
             source.check()
-            self._backends[key] = Backend(_core.OpenAi(NOWHERE, "-"), None, "-")
+            self._backends[key] = Backend(_core.OpenAi(NOWHERE, "-"), None, "-", takes_grammar=True)
             return setting, name or source.name
         if source.kind == "hf":
             return setting, self._transformers(key, source, name)
@@ -148,13 +149,17 @@ class _Resolved:
         if "tools" in chosen:
             raise ValueError("option 'protocol' cannot be tools beside a function or hf: as model: it is told of none")
 
+    def _check_beside(self, key: str, source: Source) -> None:
+        if hf := source.kind == "hf":
+            self._refuse_tools()
+        for option in ("extra_body", "model_revision", "server") if hf else ("model_revision",):
+            if key == "model" and self.plain.get(option) not in (None, "", "auto", {}):
+                why = "which asks no server" if hf else "whose revision is the file's content"
+                raise ValueError(f"option '{option.replace('_', '-')}' is not allowed beside {source.kind}:, {why}")
+
     def _transformers(self, key: str, source: Source, name: str) -> str:
         from ..local.transformers import Transformers
 
-        self._refuse_tools()
-        for option in ("extra_body", "model_revision", "server"):
-            if key == "model" and self.plain.get(option) not in (None, "", "auto", {}):
-                raise ValueError(f"option '{option.replace('_', '-')}' is not allowed beside hf:, which asks no server")
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
         thinking, chat = self._thinking(key), (self.plain.get("api") or "chat") == "chat"
@@ -171,10 +176,6 @@ class _Resolved:
 
     def _llama_cpp(self, key: str, purpose: str, source: Source, name: str) -> str:
         plain = self.plain
-        if plain.get("model_revision") and not purpose:
-            raise ValueError(
-                "option 'model-revision' is not allowed beside gguf:, whose revision is the file's content"
-            )
         assert self._stack is not None
         engine: LlamaEngine = self._stack.enter_context(
             shared(source.key, lambda: model_engine(source, plain.get("in_flight") or 0))

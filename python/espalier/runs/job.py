@@ -54,10 +54,11 @@ def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def check(task: str, settings: Mapping[str, Any]) -> None:
-    """Raises ValueError for unknown or bad settings, without running anything."""
+def check(task: str, settings: Mapping[str, Any], *, files: bool = False) -> None:
+    """Raises ValueError for bad settings, or with `files` all that a run raises before its first request."""
     with naming():
-        _core.check_job(task, _plain(checked(settings)))
+        plain = _plain(checked(settings))
+        _core.run_job(task, plain, None, None) if files else _core.check_job(task, plain)
 
 
 @dataclass(frozen=True)

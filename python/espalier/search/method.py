@@ -150,7 +150,7 @@ class Method(_core.Method):
         return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
 
 
-COMMON = ("documents", "reward", "temperature", "max_tokens", "max_calls", "match_budget", "shots")
+COMMON = ("documents", "reward", "temperature", "max_tokens", "max_calls", "l_max", "match_budget", "shots")
 """Options of every method that are keywords of the typed classes. Others go into `set`."""
 PARTS = ("preset", "answer", "prompts", "models", "encoder")
 DOC = """{summary}

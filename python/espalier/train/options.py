@@ -287,8 +287,7 @@ class GrpoOptions(Sampled):
     )
     divisor: str = option(
         "trajectories",
-        "What the sum of losses is divided by: the number of trajectories (ProRAG, Eq. 9), or that of tokens, as in "
-        "ProRAG's code.",
+        "What the sum of losses is divided by: the trajectories (ProRAG, Eq. 9), or their tokens (its code).",
         "NAME",
         ("trajectories", "tokens"),
     )

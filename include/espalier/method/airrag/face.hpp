@@ -10,6 +10,7 @@
 #include <espalier/method/registry.hpp>
 #include <espalier/output/chain.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -50,6 +51,10 @@ class AirRagFace final : public Method {
     Method::check();
     if (reward_ == Reward::agreement)
       bad_option("reward", "agreement", "f1, em, acc: a simulation has one end, which agrees with itself");
+    const AirRagOptions& o = options_;
+    const std::uint32_t later = o.lite ? std::max({o.n_say, o.n_da, o.n_sa}) : std::max({o.n_ra, o.n_qt, o.n_sa});
+    if (o.rollouts == 1 && later > 1 && !Method::budget_to_match())
+      bad_option("rollouts", 1, "2 or more with n_* above 1: one simulation takes one sample of each later action");
   }
 
   [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {
@@ -83,9 +88,7 @@ class AirRagFace final : public Method {
     return chosen;
   }
   void build(rag::Environment loop) override {
-    const std::uint64_t l_max = options_.budget.input_tokens;
     options_.budget = budget();
-    options_.budget.input_tokens = l_max;
     AirRagOptions options = options_;
     options.until_spent = Method::budget_to_match() && !options_.blend;
     if (options.until_spent) options.rollouts = std::numeric_limits<std::uint32_t>::max();

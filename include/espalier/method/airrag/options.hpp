@@ -23,11 +23,8 @@ struct AirRagOptions {
   /// How the answer is chosen among the candidates.
   enum class Select : std::uint8_t { jaccard, embedding, refine, reward_model };
 
-  /// How a simulation goes from a new node to an answer.
-  enum class Simulation : std::uint8_t {
-    straight,  ///< the first legal action at each step. Its steps become nodes after the search
-    descent    ///< legal actions in random order. Its steps become nodes at once, so later simulations can start there
-  };
+  /// How a simulation goes from a new node to an answer. In a descent, later simulations can start at its steps.
+  enum class Simulation : std::uint8_t { straight, descent };
 
   std::uint32_t rollouts = 1;
   bool until_spent = false;  ///< more simulations, until the budget is spent or nothing new can come
@@ -58,10 +55,6 @@ struct AirRagOptions {
         .add("max_pairs", max_pairs, "most retrievals on a path, and most transformations", Range::at_least(1))
         .add("max_depth", max_depth, "actions on a path, the last is the summary", Range::at_least(2))
         .add("da_terminal", da_terminal, "a direct answer is final, else it feeds the summary")
-        .add("l_max", budget.input_tokens,
-             "input tokens per question, 0 = no limit. As many passages per retrieval as fit into it, `documents` at "
-             "least",
-             Range::at_least(0))
         .add("window", window, "simulations under way in one tree", Range::between(1, 65535))
         .add("simulation", simulation,
              "straight: by the first legal action, nodes are added after the search. descent: in random order, nodes "

@@ -15,21 +15,16 @@ namespace espalier::method {
 struct DecExRagOptions {
   enum class Search : std::uint8_t { pruned, no_pruning, full_node };
   enum class Termination : std::uint8_t { vote, mean_f1, vote_and_f1 };
-  enum class Form : std::uint8_t {
-    prompts,  ///< a prompt for each decision and execution
-    policy    ///< the policy's own steps: a search or an answer after a thought, as in rollouts
-  };
+  enum class Form : std::uint8_t { prompts, policy };  ///< policy: a search or an answer after a thought
   /// When the rollouts of candidates that compete stop before all n are drawn.
-  enum class Curtail : std::uint8_t {
-    none,
-    exact,   ///< as soon as the decision is certain (Curtailment)
-    halving  ///< after half of all rollouts, most of them for the better ones (Halving)
-  };
+  enum class Curtail : std::uint8_t { none, exact, halving };  ///< exact: Curtailment, halving: Halving
 
   std::uint32_t k = 3, n = 4, T_max = 4;
   double threshold = 0.6;                       ///< Fig. 1
   Search search = Search::pruned;               ///< the modes of Table 2
   Termination termination = Termination::vote;  ///< text: vote of the samples. Fig. 1: mean reward of the answers
+  enum class VoteOver : std::uint8_t { readable, all };
+  VoteOver vote_over = VoteOver::readable;  ///< text: "more than 50% of the sampling results"
   Form form = Form::prompts;
   bool always_expand_both = false, stop_pairs = false;
   bool compare_across = false;  ///< own knowledge below the threshold still competes with the queries
@@ -49,6 +44,9 @@ struct DecExRagOptions {
         .add("termination", termination,
              "what ends a search: the vote of the samples, the mean reward of their answers, or both",
              {"vote", "mean_f1", "vote_and_f1"})
+        .add("vote_over", vote_over, "the samples of which more than half must stop: the readable ones, or all k",
+             {"readable", "all"})
+        .shown_if_changed()
         .add("form", form,
              "what the search asks: its own prompts, or the policy's next steps, so that a trained policy is expanded",
              {"prompts", "policy"})

@@ -121,7 +121,8 @@ struct DecExRagVote {
     const bool decided = std::any_of(siblings.begin(), siblings.end(),
                                      [&](NodeId id) { return tree[id].kind == answer && tree[id].evaluated; });
     if (decided && options.termination == Termination::vote_and_f1) return {};
-    Verdict verdict = decided ? Verdict() : Vote(answer)(tree, siblings);
+    Verdict verdict =
+        decided ? Verdict() : Vote(answer, options.vote_over == DecExRagOptions::VoteOver::all)(tree, siblings);
     if (decided)
       for (const NodeId id : siblings)
         if (tree[id].kind != answer) verdict.cut.emplace_back(id, Reason::outvoted);

@@ -12,10 +12,7 @@ namespace espalier::method {
 /// DecoupleRAG's options: labelling by tree search, inference by hierarchical beams (arXiv 2510.21712).
 struct DecoupleRagOptions {
   /// How answers of labelled trees are judged.
-  enum class Terminal : std::uint8_t {
-    match,  ///< it equals a gold answer
-    judge   ///< a model that sees all gold answers says yes
-  };
+  enum class Terminal : std::uint8_t { match, judge };
   /// Where values come from at inference.
   enum class Values : std::uint8_t {
     judge,   ///< the prompt "judge"
@@ -24,10 +21,7 @@ struct DecoupleRagOptions {
     none     ///< all values are equal: GreedyAgent
   };
   /// How the beams rank.
-  enum class Ranking : std::uint8_t {
-    value,  ///< by the values of `values`
-    random  ///< by chance, without values: the paper's ablation (section 5.3)
-  };
+  enum class Ranking : std::uint8_t { value, random };  ///< random: the paper's ablation (section 5.3)
 
   std::uint32_t simulations = 20, children = 3;
   double w = 1.4;  ///< Eq. 3

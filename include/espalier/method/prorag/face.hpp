@@ -58,6 +58,7 @@ class ProRagFace final : public Method {
     lambda_ = paper ? 2 : 0;
     advantage_.normalise = paper ? AdvantageOptions::Normalise::step : AdvantageOptions::Normalise::token;
     advantage_.rewards = paper ? AdvantageOptions::Rewards::paper : AdvantageOptions::Rewards::code;
+    advantage_.bonus = paper ? AdvantageOptions::Bonus::retrieved : AdvantageOptions::Bonus::always;
     refinement_.threshold = paper ? 0 : -1e-9;  // the code uses 0 as well
     if (!paper) own_["rollout"].temperature = 0;
   }
@@ -82,29 +83,27 @@ class ProRagFace final : public Method {
     return reward_ != Reward::agreement || annotate_ == Annotate::cold_start;
   }
   [[nodiscard]] bool retrieves() const override { return options_.grow != ProRagOptions::Grow::none; }
+  [[nodiscard]] bool answers() const override { return options_.grow != ProRagOptions::Grow::none; }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return grown(this, std::move(root), seed); }
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override { return (*policy_)(std::move(root), seed); }
 
   [[nodiscard]] std::vector<Product> products() const override {
-    using output::TreeRecord;
-    return {Product("prm.jsonl", [this](const TreeRecord& record,
-                                        std::string& rows) { append_prm_pairs(record, prompts_in_use(), rows); }),
-            Product("rft.jsonl",
-                    [this](const TreeRecord& record, std::string& rows) {
-                      unscored_ += append_rft_rows(record, prompts_in_use(), refinement_, rows);
-                    }),
-            Product("sft.jsonl",
-                    [this](const TreeRecord& record, std::string& rows) {
-                      append_step_sft_rows(record, prompts_in_use(), sft_, lambda_, rows);
-                    }),
-            Product("cold_start.jsonl",
-                    [this](const TreeRecord& record, std::string& rows) {
-                      unlike_ += !append_cold_start_rows(record, prompts_in_use(), lambda_, rows);
-                    }),
-            Product("rollouts.jsonl", [this](const TreeRecord& record, std::string& rows) {
-              if (options_.grow == ProRagOptions::Grow::group)
-                append_group_rollouts(record, prompts_in_use(), advantage_, profile_, rows);
-            })};
+    std::vector<Product> all;
+    const auto add = [&all](const char* file, auto rows) { all.push_back({file, rows}); };
+    add("prm.jsonl", [this](const auto& tree, auto& out) { append_prm_pairs(tree, prompts_in_use(), out); });
+    add("rft.jsonl", [this](const auto& tree, auto& out) {
+      unscored_ += append_rft_rows(tree, prompts_in_use(), refinement_, out);
+    });
+    add("sft.jsonl",
+        [this](const auto& tree, auto& out) { append_step_sft_rows(tree, prompts_in_use(), sft_, lambda_, out); });
+    add("cold_start.jsonl", [this](const auto& tree, auto& out) {
+      unlike_ += !append_cold_start_rows(tree, prompts_in_use(), lambda_, out);
+    });
+    add("rollouts.jsonl", [this](const auto& tree, auto& out) {
+      if (options_.grow == ProRagOptions::Grow::group)
+        append_group_rollouts(tree, prompts_in_use(), advantage_, profile_, out);
+    });
+    return all;
   }
   [[nodiscard]] std::map<std::string, std::string> notes() const override {
     std::map<std::string, std::string> notes;

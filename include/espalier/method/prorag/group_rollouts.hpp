@@ -14,15 +14,11 @@
 namespace espalier::method {
 
 struct AdvantageOptions {
-  enum class Normalise : std::uint8_t {
-    step,  ///< each step counts once, sample standard deviation (paper, Eq. 7)
-    token  ///< each step counts once per token, population standard deviation (published code)
-  };
-  enum class Rewards : std::uint8_t {
-    paper,  ///< Eq. 5, 6
-    code    ///< step: sigmoid(R), + 1 or - 2. Outcome: 2 F1 (0 below 0.2), + 1 or - 1
-  };
+  enum class Normalise : std::uint8_t { step, token };  ///< sample deviation (Eq. 7), or the population's (code)
+  enum class Rewards : std::uint8_t { paper, code };    ///< code: sigmoid(R) + 1 or - 2, 2 F1 (0 below 0.2) + 1 or - 1
+  enum class Bonus : std::uint8_t { always, retrieved };  ///< text: a trajectory that bypasses retrieval has none
   Rewards rewards = Rewards::paper;
+  Bonus bonus = Bonus::always;
   double nu_step = 1, nu_outcome = 1;  ///< nu_1 and nu_2, of which the paper gives no numbers
   double beta = 0.3;
   double epsilon = 1e-4;  ///< added to standard deviations
@@ -33,6 +29,9 @@ struct AdvantageOptions {
         .add("rewards", rewards,
              "what steps and outcomes are worth in a group: by Eq. 5 and 6, or by the published code",
              {"paper", "code"})
+        .add("bonus", bonus, "which trajectories that keep the schema get the bonus: all, or those with a retrieval",
+             {"always", "retrieved"})
+        .shown_if_changed()
         .add("nu_step", nu_step, "bonus of a step that keeps the schema", Range::any())
         .add("nu_outcome", nu_outcome, "bonus of a trajectory that keeps the schema", Range::any())
         .add("beta", beta, "weight of the process advantage", Range::at_least(0))
@@ -149,7 +148,8 @@ inline void append_group_rollouts(const output::TreeRecord& record, const rag::P
     const rag::State& end = tree.state(one.end);
     one.f1 = rag::score(profile, end.answer(), end.gold()).f1;
     one.keeps_schema = detail::well_formed_path(tree, one.end);
-    rewards.outcome = options.outcome_reward(one.f1, one.keeps_schema);
+    const bool whole = options.bonus == AdvantageOptions::Bonus::always || end.retrievals() > 0;
+    rewards.outcome = options.outcome_reward(one.f1, one.keeps_schema && whole);
     rollouts.push_back(std::move(one));
     group.push_back(std::move(rewards));
   }

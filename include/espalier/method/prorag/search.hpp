@@ -24,15 +24,8 @@ namespace espalier::method {
 
 /// ProRAG's options (arXiv 2601.21912).
 struct ProRagOptions {
-  enum class Grow : std::uint8_t {
-    search,  ///< the tree search whose data trains process reward models
-    group,   ///< independent trajectories of the policy, for refinement and advantages
-    none     ///< the question alone, for annotations of its gold chain
-  };
-  enum class Discount : std::uint8_t {
-    from_end,  ///< gamma^(T-t) over all steps to the trajectory's end, rollout included (paper, Eq. 3)
-    per_edge   ///< gamma for every edge above the simulated node (published code)
-  };
+  enum class Grow : std::uint8_t { search, group, none };     ///< none: for annotations of its gold chain
+  enum class Discount : std::uint8_t { from_end, per_edge };  ///< Eq. 3, rollout included, or as the code has it
   using Visits = Puct::Visits;
   enum class Simulate : std::uint8_t { first, random };  ///< which new child of a node is simulated
   enum class Distinct : std::uint8_t { step, action };   ///< samples differ by thought and action, or only by action

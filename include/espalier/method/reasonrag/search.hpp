@@ -21,10 +21,8 @@ namespace espalier::method {
 
 /// ReasonRAG's options (arXiv 2505.14069).
 struct ReasonRagOptions {
-  enum class Value : std::uint8_t {
-    judge,    ///< a model that sees gold scores every state from 0 to 100, answers too (published code)
-    rollouts  ///< mean reward of simulated ends, higher for shorter paths (paper: shortest-path reward estimation)
-  };
+  /// Published code: a score from 0 to 100 of every state, answers too. Paper: shortest-path reward estimation.
+  enum class Value : std::uint8_t { judge, rollouts };
   std::uint32_t simulations = 64, children = 2;
   double c = 1.4142135623730951;
   std::uint32_t max_rounds = 7;

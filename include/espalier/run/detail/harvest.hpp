@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -37,6 +38,7 @@ class Harvest {
         examples_(examples),
         places_(places),
         options_(method.options().json()),
+        answers_(settings.task == Settings::Task::answer || method.answers()),
         products_(settings.task == Settings::Task::answer ? std::vector<method::Product>() : method.products()) {
     for (const char* name : {"trees.jsonl", "answers.jsonl", "costs.jsonl"}) files_.emplace_back(folder / name);
     for (const method::Product& product : products_) files_.emplace_back(folder / product.file);
@@ -62,6 +64,8 @@ class Harvest {
         trouble_ = ignored(server_of(purpose), purpose);
       }
       for (std::size_t i = 0; i < products_.size(); ++i) products_[i].rows(record, parts[3 + i]);
+      const auto none = [](const std::string& rows) { return rows.empty(); };
+      if (!answers_) output::detail::judge_by_data(row, std::all_of(parts.begin() + 3, parts.end(), none));
       summary.count(tree);
       const auto best = output::best_answer(tree);
       reward_ += best ? best->value : 0;
@@ -136,6 +140,7 @@ class Harvest {
   const std::vector<rag::Example>& examples_;
   const std::vector<std::size_t>& places_;
   std::string options_;  ///< the search options as JSON
+  bool answers_;         ///< else questions are judged by their data
   std::vector<method::Product> products_;
   std::vector<AtomicFile> files_;
   std::map<std::size_t, Ended> waiting_;

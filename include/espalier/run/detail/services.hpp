@@ -40,14 +40,19 @@ inline std::string journal_file(const Settings& settings, const std::filesystem:
 class RunJournal {
  public:
   /// `run` is the name that the journal gives for who paid its new records. Throws MissingPart without SQLite, and
-  /// InputError for a replay without a file.
-  RunJournal(const Settings& settings, const std::filesystem::path& folder, [[maybe_unused]] const std::string& run)
+  /// InputError for a replay without a file. `dry`: makes no file and keeps nothing.
+  RunJournal(const Settings& settings, const std::filesystem::path& folder, [[maybe_unused]] const std::string& run,
+             bool dry = false)
       : keep_(settings.journal.keep), replay_(settings.journal.replay) {
     if (!keep_) return;
     const std::string file = journal_file(settings, folder);
     if (replay_ && !std::filesystem::exists(file)) throw InputError(file, 0, "", "there is no journal to replay");
+    keep_ = !dry;
 #ifdef ESPALIER_HAS_SQLITE
-    store_ = std::make_shared<backend::SqliteStore>(file, replay_ ? "" : run);
+    if (!dry) store_ = std::make_shared<backend::SqliteStore>(file, replay_ ? "" : run);
+    else if (std::filesystem::exists(file)) backend::SqliteStore::check(file);
+    else if (!settings.journal.file.empty() && !exists(std::filesystem::absolute(file).parent_path()))
+      throw backend::StoreError(file + ": is in no folder");
 #else
     throw MissingPart("the journal (go without by --no-journal)", "libsqlite3-dev");
 #endif
@@ -99,9 +104,7 @@ inline Accounts balanced(const std::vector<Counted>& all) {
     one.replaced = transport ? transport->replaced : 0;
     one.requests = transport ? transport->requests : 0;
     if (one.logical != one.paid_applied + one.cached + one.shared + one.failed)
-      throw Error(
-          fmt::format("the accounts of the run do not balance: {} asked, {} paid, {} cached, {} shared, {} failed",
-                      one.logical, one.paid_applied, one.cached, one.shared, one.failed));
+      throw Error("the accounts of the run do not balance");
     sum += one;
   }
   return sum;

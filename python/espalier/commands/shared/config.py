@@ -20,7 +20,7 @@ from ...runs.settings_table import joined
 MAPPINGS = ("set", "model-for")
 """Options that are repeated as NAME=VALUE: a mapping in a file, and the line adds to them."""
 NOT_KEPT = (
-    *("help", "config", "json", "dry-run", "overwrite", "replay", "track"),
+    *("help", "config", "json", "dry-run", "overwrite", "replay", "track", "allow-failed"),
     *("ray", "shards", "gpus", "shards-to"),
 )
 """What does not belong to the run that a file describes."""

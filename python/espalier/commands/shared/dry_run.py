@@ -22,10 +22,10 @@ HELD = "  {} holds a run: the same options and inputs go on with it, others are 
 
 
 def dry_run(task: str, settings: Mapping[str, Any], config: Mapping[str, Any], *, as_json: bool) -> None:
-    """Checks options and inputs, and prints what would be run."""
-    check(task, settings)
+    """Checks options and inputs as a run does, and prints what would be run."""
+    check(task, settings, files=True)
     models = dict(models_here(settings))
-    chosen = _core.read_questions(settings["questions"], settings["limit"] or 0, task == "expand")
+    chosen = _core.read_questions(settings["questions"], settings["limit"] or 0, False)
     questions = sum(_core.in_shard(settings["shard"] or "", question.id) for question in chosen)
     passages = count_passages(settings)
     found = simulated_estimate(task, settings)

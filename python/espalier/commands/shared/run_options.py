@@ -33,13 +33,20 @@ def budget_options(price: str | None, match_budget: bool) -> dict[str, str]:
 
 def settings_of(arguments: argparse.Namespace, without: Container[str] = ()) -> dict[str, Any]:
     """The settings of the run that a line describes. `without` names the command's other options."""
-    beside = ("command", "version", "config", "given", "json", "dry_run")
+    beside = ("command", "version", "config", "given", "json", "dry_run", "allow_failed")
     settings = {name: value for name, value in vars(arguments).items() if name not in beside and name not in without}
     settings["set"] = pairs("--set", arguments.set, "OPTION=VALUE")
     settings["set"] |= budget_options(settings.pop("price"), settings.pop("match_budget"))
     models = pairs("--model-for", arguments.models, "PURPOSE=MODEL[,NAME]")
     settings["models"] = {purpose: model.partition(",")[::2] for purpose, model in models.items()}
     return addressed(settings)
+
+
+def add_end_options(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument("--json", help="print JSON", action="store_true")
+    parser.add_argument(
+        "--allow-failed", help="end with 0 though questions failed, unless all did", action="store_true"
+    )
 
 
 TYPES = {"int": int, "float": float}
@@ -90,11 +97,12 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
     option(
         search,
         "--match-budget",
-        "answer again until max_calls, max_tokens_total or max_usd is spent. The majority decides",
+        "answer again until max_calls, max_tokens_total, max_usd or l_max is spent. The majority decides",
         action="store_true",
     )
     option(execution, "--dry-run", "check options and inputs, estimate the cost, run nothing", action="store_true")
-    option(groups["output"], "--json", "print JSON", action="store_true")
+    if "--json" not in without:
+        add_end_options(groups["output"])
     needed = [f"{one.option_strings[0]} {one.metavar}" for one in parser._actions if one.required]
     parser.usage = " ".join([parser.prog, *needed, "[options]"])
     parser.set_defaults(given=partial(given, parser))

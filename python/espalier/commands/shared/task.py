@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 from ... import _core
 from ...datasets import said_twice
 from ...errors import Error
-from ...io.terminal import say_error
+from ...io.terminal import say, say_error, say_json
 from ...runs.job import RunResult
 from ...runs.progress import shown_as
+from ...runs.summary import readable
 from .config import Recorded
 from .dry_run import dry_run
 from .run_options import settings_of
@@ -47,37 +48,41 @@ def do_task(
     return result
 
 
+def print_run(result: RunResult, arguments: argparse.Namespace, said: Sequence[str]) -> None:
+    """Prints what a run came to, what is said of it, and where its report is. As JSON the summary alone."""
+    if arguments.json:
+        say_json(result.summary)
+    else:
+        say(*readable(result.summary), *said, f"Report: {result.out / 'report.html'}")
+
+
 def first_error(run: Path, status: str) -> str:
     """The reason of the first question with this status, from a run's answers.jsonl."""
     with (run / "answers.jsonl").open(encoding="utf-8") as rows:
         return next(str(row["error"]) for row in map(json.loads, rows) if row["status"] == status)
 
 
-def tell_failed(name: str, run: Path, summary: Mapping[str, Any]) -> int:
-    """Prints which questions of a finished run have no answer, and why the first has none. Returns the exit code."""
+def tell_failed(name: str, run: Path, summary: Mapping[str, Any], allowed: bool) -> int:
+    """Prints which questions of a finished run have no answer and why. Returns the exit code. `allowed`: 0 for some."""
     if not summary["failed"]:
         return 0
     say_error(
         f"{name}: {summary['failed']} of {summary['questions']} questions failed, and running again would change "
         f"nothing. The first: {first_error(run, 'failed')}"
     )
-    return 4
+    return 0 if allowed and summary["failed"] < summary["questions"] else 4
 
 
-def tell_end(result: RunResult, more: str = "see answers.jsonl") -> int:
+def tell_end(result: RunResult, arguments: argparse.Namespace, more: str = "see answers.jsonl") -> int:
     """Prints which questions have no answer and why. Returns the exit code. `more`: what to know of open ones."""
-    return tell_open(result, more) or tell_failed(result.summary["method"], result.out, result.summary)
-
-
-def tell_open(result: RunResult, more: str) -> int:
-    """Prints the number of open questions and the reason of the first. Returns the exit code."""
-    if result.open:
-        are, first = ("questions are", " of the first") if result.open > 1 else ("question is", "")
-        say_error(
-            f"{result.open} {are} open, because a backend failed ({more}). {go_on(result.why_open)} "
-            f"The reason{first}: {result.why_open}"
-        )
-    return 1 if result.open else 0
+    if not result.open:
+        return tell_failed(result.summary["method"], result.out, result.summary, arguments.allow_failed)
+    are, first = ("questions are", " of the first") if result.open > 1 else ("question is", "")
+    say_error(
+        f"{result.open} {are} open, because a backend failed ({more}). {go_on(result.why_open)} "
+        f"The reason{first}: {result.why_open}"
+    )
+    return 1
 
 
 REFUSED = {

@@ -24,8 +24,7 @@ class TokenAdvantages(WholeCheckpoints, trl.GRPOTrainer):  # type: ignore[misc]
     """TRL's trainer, whose advantages are per token and not per trajectory.
 
     A row is one step of a trajectory under the prompt that it was sampled from, so a batch has as many rows as steps
-    were sampled. The loss `dapo` divides a sum over all tokens, so it does not matter how tokens lie in rows: by the
-    number of trajectories (ProRAG, Eq. 9), or by that of the tokens.
+    were sampled. The loss `dapo` divides one sum over all tokens, so it does not matter how they lie in rows.
     """
 
     divisor: str

@@ -17,10 +17,7 @@
 namespace espalier::method::detail {
 
 struct ProJudgeOptions {
-  enum class Compare : std::uint8_t {
-    all,   ///< one call per parent lists all its candidates and names at most one pair (published code)
-    pairs  ///< one call for every two candidates (paper)
-  };
+  enum class Compare : std::uint8_t { all, pairs };  ///< one call per parent names at most one pair (code), or paper
   Compare compare = Compare::all;
   std::uint32_t min_visits = 3;  ///< of a node below the root
   bool sees_stats = false;       ///< each candidate's mean and visits, as in the published code
