@@ -74,7 +74,7 @@ def test_samples_of_a_prompt_share_a_request_and_are_those_of_single_requests(se
         facts = [(reply.text, reply.finish, reply.completion_tokens, reply.prompt_tokens) for reply in model(asked)]
         alone = [model([prompt])[0] for prompt in asked]
         assert facts == [(one.text, one.finish, one.completion_tokens, one.prompt_tokens) for one in alone]
-        assert len(set(facts)) > 1
+        assert stop or len(set(facts)) > 1
 
 
 def test_the_stop_string_is_taken_away_and_not_named_and_the_client_puts_it_back(server: Server):

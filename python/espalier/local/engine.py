@@ -81,7 +81,10 @@ def pooling_of(file: Path, header: Header, chosen: str) -> str:
         raise InputError(f"{file}: gives no embeddings: it is a reranker")
     named = chosen or next((name for name, number in POOLING.items() if number == written), "")
     if not named:
-        raise InputError(f"{file}: gives no embeddings by itself: its header names no pooling (mean, cls or last)")
+        raise InputError(
+            f"{file}: gives no embeddings by itself: its header names no pooling; choose one by the option 'pooling': "
+            "mean, cls or last"
+        )
     return named
 
 
