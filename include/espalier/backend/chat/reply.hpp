@@ -157,7 +157,7 @@ class ChatReply {
       listed[index] = choice.listed();
       if (scores && choice.logprobs && choice.logprobs->scored) {
         LogprobSum list = std::move(*choice.logprobs);
-        const bool all = choice.tokens > 0 ? list.tokens >= choice.tokens : scored >= usage.completion;
+        const bool all = choice.counted > 0 ? list.tokens >= choice.counted : scored >= usage.completion;
         list.finish(completion.text, body.sampling.stop);
         if (list.whole || all) {
           completion.logprob = list.sum;
@@ -195,7 +195,7 @@ class ChatReply {
       const std::uint64_t before = usage_.completion;
       usage_ = read_usage(told);
       if (piece && dialect_->server == Server::llamacpp) {  // of the choice that has just ended
-        choices_[last_].tokens = usage_.completion;
+        choices_[last_].counted = usage_.completion;
         usage_.completion += before;
       }
     }

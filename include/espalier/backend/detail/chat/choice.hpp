@@ -68,7 +68,7 @@ class Choice {
   bool chat = false;                  ///< a message, and no plain completion
   std::map<std::uint64_t, ToolCall> calls;
   std::optional<LogprobSum> logprobs;
-  std::uint64_t tokens = 0;  ///< its number of tokens where the server counts each choice apart
+  std::uint64_t counted = 0;  ///< its number of tokens where the server counts each choice apart
 
   /// Adds a choice or a piece of it, or a line of Ollama's (no piece). Throws BackendError for an error in it.
   void add(simdjson::dom::element part, bool piece) {
@@ -91,7 +91,7 @@ class Choice {
   }
   /// The number of its tokens, as it was told or from its token ids or log-probabilities. 0 = not given.
   [[nodiscard]] std::uint32_t listed() const {
-    if (tokens > 0) return static_cast<std::uint32_t>(tokens);
+    if (counted > 0) return static_cast<std::uint32_t>(counted);
     return static_cast<std::uint32_t>(ids_ > 0 || !logprobs ? ids_ : logprobs->tokens);
   }
 
