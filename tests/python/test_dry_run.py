@@ -32,7 +32,7 @@ OPTIONS = [
     *("--set foo=1", "--set temperature=nan", "--set max_seconds=inf", "--match-budget", "--set max_usd=1"),
     *("--set bm25.analyzer=klingon", "--set curtail=exact --set compare_across=true", "--in-flight 0"),
     *("--replay --no-journal", "--out w/held --seed 2", "--out w/held --method ircot", "--prune top_k:0"),
-    *("eval --methods decex,ircot --timeout=nan SERVER"),
+    "eval --methods decex,ircot --timeout=nan SERVER",
 ]
 FILES = [
     *(f"--prompts w/{name}" for name in (*PROMPTS, "misspelt", "none", "questions.jsonl")),
