@@ -95,7 +95,7 @@ TEST_CASE("a text that the server refuses takes no other with it") {
   const auto outcomes = test::ask(encoder, {EncodeRequest("a", Role::query), EncodeRequest("too long", Role::query),
                                             EncodeRequest("b", Role::query)});
   CHECK(outcomes[0].ok());
-  CHECK(test::failure_of(outcomes[1]).kind == Kind::permanent);
+  CHECK(test::failure_of(outcomes[1]).kind == Kind::too_long);
   CHECK(test::failure_of(outcomes[1]).message.find("HTTP 400: input too long") != std::string::npos);
   CHECK(outcomes[2].ok());
   CHECK(encoder.accounts().requests == 4);

@@ -85,17 +85,17 @@ class HttpClient {
   [[nodiscard]] std::size_t in_flight() const { return exchanges_.size(); }
 
   /// Works until a request of any service has succeeded or failed, at most `wait`. Returns early if nothing is in
-  /// flight or a signal came.
+  /// flight.
   void run_once(std::chrono::milliseconds wait) {
-    const auto until = Clock::now() + std::min<std::chrono::milliseconds>(wait, std::chrono::hours(1));
+    auto now = Clock::now();
+    const auto until = now + std::min<std::chrono::milliseconds>(wait, std::chrono::hours(1));
     const std::size_t before = settled_;
-    bool go_on = true;
-    while (go_on && settled_ == before && !exchanges_.empty()) {
-      go_on = loop_.turn(std::min(until, wake()));
+    while (settled_ == before && !exchanges_.empty()) {
+      loop_.turn(std::min(until, wake()));
       while (const auto ended = loop_.ended()) settle(detail::HttpTransfer::of(ended->first), ended->second);
-      const auto now = Clock::now();
+      now = Clock::now();
       if (watch_) watch_->look(now);
-      go_on = go_on && now < until;
+      if (now >= until) return;
     }
   }
 

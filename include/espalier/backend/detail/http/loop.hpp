@@ -30,14 +30,13 @@ class HttpLoop {
   /// Closes the transfer's connection unless the transfer is complete.
   void remove(CURL* transfer) { curl_multi_remove_handle(multi_, transfer); }
 
-  /// Waits for sockets or timers until `until` and serves them. False if no socket was ready, such as after a signal.
-  bool turn(Clock::time_point until) {
+  /// Waits for sockets or timers until `until`, or less long, and serves them.
+  void turn(Clock::time_point until) {
     constexpr std::chrono::milliseconds none(0), most(3'600'000);
     const auto wait = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()), none, most);
-    int ready = 0, running = 0;
-    curl_multi_poll(multi_, nullptr, 0, int(wait.count()), &ready);
+    int running = 0;
+    curl_multi_poll(multi_, nullptr, 0, int(wait.count()), nullptr);
     curl_multi_perform(multi_, &running);
-    return ready > 0;
   }
 
   /// A transfer that has ended, with its result. The caller must still remove it.
