@@ -36,11 +36,13 @@ def test_a_server_is_asked_once_and_gets_what_its_sort_takes():
         assert (request["top_k"], request["min_p"], request["repetition_penalty"]) == (-1, 0, 1)
 
 
-def test_a_declared_server_is_not_asked():
+def test_a_declared_server_is_not_asked_but_for_the_slots_of_llama_cpp():
     with ModelServer(lambda request: completion("a"), owner="vllm") as server:
+        esp.OpenAi(server.url, model="m", server="sglang")([esp.Prompt("q")])
+        assert server.questions == []
         esp.OpenAi(server.url, model="m", server="llamacpp")([esp.Prompt("q")])
-    assert server.questions == []
-    assert server.requests[0]["repeat_penalty"] == 1
+    assert server.questions == ["/props"]
+    assert server.requests[1]["repeat_penalty"] == 1
     with pytest.raises(ValueError, match="option 'server' is tgi, allowed: auto, other, vllm"):
         esp.OpenAi("http://127.0.0.1:9/v1", model="m", server="tgi")
 
@@ -48,7 +50,7 @@ def test_a_declared_server_is_not_asked():
 def test_an_answer_may_be_begun_and_a_prompt_may_be_token_ids():
     begun = esp.Prompt("capital?", prefill="<answer>")
     assert begun.key != esp.Prompt("capital?").key
-    raw = {"choices": [{"index": 0, "text": "a"}]}
+    raw = {"choices": [{"index": 0, "text": "a", "finish_reason": "stop"}]}
     with ModelServer(
         lambda request: completion("Paris") if "messages" in request else (200, json.dumps(raw).encode()), owner="vllm"
     ) as server:
