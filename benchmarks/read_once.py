@@ -67,7 +67,7 @@ def prefix_tree(model: esp.LlamaCpp, requests: list[dict[str, Any]]) -> int:
 
 
 def one_by_one(model: esp.LlamaCpp, requests: list[dict[str, Any]]) -> None:
-    """Each sample in a request of its own, twice as many under way as there are slots."""
+    """Sends each sample alone. Two for each slot are under way."""
     with ThreadPoolExecutor(2 * model.engine.slots) as threads:
         list(threads.map(lambda body: post(f"{model.engine.url}/chat/completions", body), requests))
 

@@ -32,8 +32,7 @@ void bind_journal(py::module_& m) {
         return py::make_tuple(counts.stored, counts.failed, counts.unknown, counts.doubt);
       },
       py::arg("requests"), py::arg("responses"), py::arg("journal"),
-      "(keys stored, (key, why) of those that failed, number of lines that answer no request, which token counts could "
-      "not be).");
+      "(keys stored, (key, why) of those that failed, lines that answer no request, which token counts cannot be).");
 #endif
 }
 

@@ -1,16 +1,14 @@
-#include <espalier/core/input_file.hpp>
 #include <espalier/run/settings.hpp>
-#include <espalier/run/work_folder.hpp>
 
 #include "errors.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>
 #include <espalier/run/run_record.hpp>
+#include <espalier/run/work_folder.hpp>
 #endif
 
 #include <pybind11/stl.h>
-#include <pybind11/stl/filesystem.h>
 
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <simdjson.h>
@@ -22,19 +20,6 @@
 namespace espalier::python {
 
 void bind_shards(py::module_& m) {
-  using run::detail::WorkFolder;
-  py::class_<WorkFolder>(m, "WorkFolder",
-                         "A folder that one process works in at a time, and whose files change together.")
-      .def(py::init<std::filesystem::path, const std::string&>(), py::arg("folder"), py::arg("work"),
-           "Raises InputError that says who works there.")
-      .def_property_readonly("next", &WorkFolder::next, "Where new files are made.")
-      .def("commit", &WorkFolder::commit, py::arg("shared") = false,
-           "Puts the new files in their places: all of them or none. Only their owner may read them, unless `shared`.")
-      .def("release", &WorkFolder::release,
-           "Forgets new files that were not put in place, and lets others work in the folder.");
-  m.def("settle", &run::detail::settle, py::arg("folder"), "Ends what a process that died was about to put in place.");
-  m.def("open_input", &espalier::detail::open_input, py::arg("path"), py::call_guard<py::gil_scoped_release>(),
-        "The descriptor of a regular file or a pipe, to read it. Raises InputError for anything else.");
   m.def(
       "in_shard", [](const std::string& shard, const std::string& id) { return run::detail::Shard(shard).takes(id); },
       py::arg("shard"), py::arg("id"), "Whether the question with this id stands in part 'I/N' ('' = in all).");

@@ -36,6 +36,7 @@ void bind_engines(py::module_& m);
 void bind_job(py::module_& m);
 void bind_journal(py::module_& m);
 void bind_answering(py::module_& m);
+void bind_files(py::module_& m);
 void bind_shards(py::module_& m);
 void bind_method(py::module_& m);
 void bind_problem(py::module_& m);

@@ -85,6 +85,7 @@ void bind_all(py::module_& m) {
   bind_pruning(m);
   bind_engines(m);
   bind_job(m);
+  bind_files(m);
   bind_shards(m);
 #ifdef ESPALIER_HAS_SQLITE
   bind_journal(m);

@@ -165,7 +165,7 @@ class LlamaEngine:
         trial = [sys.executable, "-I", "-c", TRIAL]
         for template in (text for name, text in self.header.fields.items() if name.startswith("tokenizer.chat_t")):
             if subprocess.run(trial, input=str(template).encode(), stderr=subprocess.DEVNULL).returncode:
-                raise InputError(f"{self.file}: its chat template needs too much time, memory or text (or jinja2)")
+                raise InputError(f"{self.file}: its chat template needs too much time, memory or text")
         log: list[str] = []
         with _loading:
             try:
@@ -212,9 +212,10 @@ class LlamaEngine:
 def library() -> Any:
     """llama.cpp. Raises MissingPart without it."""
     try:
+        import jinja2  # noqa: F401
         import xllamacpp
-    except ImportError:
-        raise MissingPart("a GGUF file needs the package xllamacpp (pip install xllamacpp)") from None
+    except ImportError as error:
+        raise MissingPart(f"a GGUF file needs the package {error.name} (pip install {error.name})") from None
     return xllamacpp
 
 

@@ -19,8 +19,6 @@ TOLD = ("first_unread", "notes")
 LAST = ("first_unread", "pruned", "notes", "seconds")
 CLEAR = 0.75
 """Python warns where a smaller share of a purpose's completions could be read."""
-READ_ON = "own.md"
-"""The page on what models must write."""
 WARNING = "exploration changed none of "
 
 
@@ -207,7 +205,7 @@ def unread_warning(summary: Mapping[str, Any]) -> str:
         f"readable: {', '.join(f'{name} {percent(share)}' for name, share in shares.items() if share is not None)}",
         *said[1:],
         expected(summary["method"], worst),
-        f"docs/{READ_ON} says what replies must look like and how to get them",
+        "docs/own.md says what replies must look like and how to get them",
     ]
     return "\n  ".join(lines)
 

@@ -63,8 +63,9 @@ def run(
 def fault_of_run(search: object, questions: object, **parts: object) -> str:
     """Why `run` does not take these, and what to write instead. "" = it does."""
     if isinstance(search, str):
-        name = repr(method_meant(search)) if method_meant(search) else "NAME), `espalier methods` lists the names"
-        return f"{unfit(search, 'Search', 'search')}: write espalier.Method({name}" + ")" * (name[0] == "'")
+        meant = method_meant(search)
+        call = f"espalier.Method({meant!r})" if meant else "espalier.Method(NAME), `espalier methods` lists the names"
+        return f"{unfit(search, 'Search', 'search')}: write {call}"
     if isinstance(search, type) and issubclass(search, Search):
         return f"search is the class {search.__name__}: add the parentheses, {search.__name__}()"
     if isinstance(questions, Search):
