@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TypeVar
+from importlib import import_module
+from typing import Any, TypeVar
 
 __all__ = ["BackendError", "Error", "InputError", "MissingPart", "PolicyError", "StoreError", "UnreadableWarning"]
 
@@ -47,6 +48,14 @@ class UnreadableWarning(UserWarning):
 
 class MissingPart(Error):
     """A part that this build does not contain. The message names the package that provides it."""
+
+
+def needed(package: str, what: str, module: str = "") -> Any:
+    """A package's module, for what needs it. Raises MissingPart."""
+    try:
+        return import_module(module or package)
+    except ImportError:
+        raise MissingPart(f"{what} needs {package}: pip install {package}") from None
 
 
 class BackendError(Error):

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._core import Encoder, EncodeRequest, Faiss, Passage, Query, build_info
 from ..bridge.call import call
-from ..errors import MissingPart
+from ..errors import needed
 from ..protocols import EncoderLike, RetrieverLike
 
 
@@ -26,12 +26,7 @@ class _FaissCpu:
     """The same with the package faiss-cpu. It searches one query at a time, so that no result depends on the batch."""
 
     def __init__(self, passages: Sequence[Passage], index: str, encoder: EncoderLike) -> None:
-        try:
-            import faiss
-        except ImportError:
-            raise MissingPart(
-                "faiss is not in this build: install the Python package faiss-cpu (pip install faiss-cpu)"
-            ) from None
+        faiss = needed("faiss-cpu", "a build without faiss", "faiss")
         self._passages = list(passages)
         self._encoder = encoder
         self._index: Any = faiss.read_index(index)

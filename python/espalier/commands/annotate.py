@@ -10,7 +10,7 @@ from ..io.terminal import say, say_error, say_json
 from ..runs.annotate import CONSTRAIN, PURPOSES, annotation
 from ..runs.progress import shown_as
 from ..runs.summary import readable, readable_share
-from .shared.run_options import add_end_options, add_setting
+from .shared.run_options import add_allow_failed, add_setting
 from .shared.task import tell_end
 from .shared.track import add_track_option, tracked
 
@@ -42,7 +42,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     for name in EXECUTION[1:]:
         add_setting(parser, name)
     add_track_option(parser)
-    add_end_options(parser)
+    add_allow_failed(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -35,7 +35,6 @@ def add_ingest_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="DIR", help="folder of the run")
     parser.add_argument("responses", nargs="+", metavar="FILE", help="what the batch API gave back, as JSON lines")
     parser.add_argument("--journal", metavar="FILE", help="journal that the run shares (DIR/journal.sqlite)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def add_prepare_options(parser: argparse.ArgumentParser) -> None:

@@ -67,7 +67,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="a line for the data card. It may be repeated",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .._core import Index, Query, build_index
 from ..errors import InputError
@@ -18,9 +19,6 @@ from ..runs.progress import ProgressView, eta, shown_as
 from ..runs.summary import table
 from .shared.encoder import add_encoder_options, add_retriever_option, encoder_of, retriever_over
 from .shared.parser import add_command
-
-if TYPE_CHECKING:
-    import argparse
 
 SUMMARY = "Build, describe and search an index of a corpus, in a folder."
 EXAMPLES = ()
@@ -79,8 +77,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_retriever_option(search)
     add_encoder_options(search)
     search.add_argument("-k", type=int, default=5, metavar="N", help="passages per query (5)")
-    for part in (build, info, search):
-        part.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

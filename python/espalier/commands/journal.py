@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..io.journal import connect, journal_of
 from ..io.terminal import say, say_json
 from ..runs.summary import table
-
-if TYPE_CHECKING:
-    import argparse
 
 SUMMARY = "Say what a journal holds: records, tokens, sizes and latencies by kind and model."
 EXAMPLES = ("espalier journal out/demo", "espalier journal shared.sqlite --json")
@@ -21,7 +19,6 @@ KINDS = {1: "generation", 2: "retrieval", 3: "embedding", 4: "score"}
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("journal", metavar="JOURNAL", help="file of a journal, or folder of a run")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..runs.merge import merge
-from .shared.run_options import add_end_options
+from .shared.run_options import add_allow_failed
 from .shared.task import print_run, tell_end
 
 SUMMARY = "Merge the shards of a run into the folder of one run."
@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="store_false",
         help="leave the journals with the shards. `rescore` then works on the shards alone",
     )
-    add_end_options(parser)
+    add_allow_failed(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -50,7 +50,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(_core.method_names())
     parser.add_argument("--method", default="decex", metavar="METHOD", help=f"one of: {names} (decex)")
     parser.add_argument("--methods", action="store_true", help="list the methods (also: espalier methods)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def methods() -> Iterator[tuple[str, str, list[str], list[str]]]:

@@ -37,8 +37,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     check.add_argument("folder", metavar="DIR", help="holds PURPOSE.txt for each prompt that is replaced")
     add_method_option(check)
-    for part in (show, check):
-        part.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -32,7 +32,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--corpus", metavar="FILE", help="gets the passages that come with the questions, each once")
     parser.add_argument("--aliases", metavar="FILE", help="2WikiMultiHopQA's id_aliases.json: more gold answers")
     parser.add_argument("--limit", type=int, default=0, metavar="N", help="the first so many rows, 0 = all (0)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -28,8 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--out", metavar="FILE", help="the page (RUN/report.html, of two runs RUN/compared.html)")
     parser.add_argument("--questions", metavar="FILE", help="those of two runs, if they are no longer where they were")
-    parser.add_argument("--rows", type=int, default=20, metavar="N", help="rows of two runs to show, 0 = all (20)")
-    parser.add_argument("--json", action="store_true", help="print JSON, with all rows")
+    parser.add_argument("--rows", type=int, default=20, metavar="N", help="rows of two runs to print, 0 = all (20)")
 
 
 def run(arguments: argparse.Namespace) -> int:

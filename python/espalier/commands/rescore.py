@@ -6,7 +6,7 @@ import argparse
 
 from ..runs.progress import shown_as
 from ..runs.rescore import rescore
-from .shared.run_options import add_end_options, pairs
+from .shared.run_options import add_allow_failed, pairs
 from .shared.task import print_run, tell_failed
 
 SUMMARY = "Do a recorded run again under other options. No model is asked."
@@ -26,7 +26,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="another reward, threshold, chain ... `espalier options` lists them",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="gets the same files as a run")
-    add_end_options(parser)
+    add_allow_failed(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -30,7 +30,7 @@ VALUES = ("espalier serve values --model models/value", "espalier serve values -
 # Options of a run that make no sense for a server of answers.
 not_served = (
     *("--out", "--questions", "--limit", "--shard", "--open-questions", "--overwrite"),
-    *("--journal", "--no-journal", "--replay", "--json", "--dry-run"),
+    *("--journal", "--no-journal", "--replay", "--allow-failed", "--dry-run"),
 )
 own = "serve_"  # how the names of a server's own options begin
 
@@ -82,7 +82,6 @@ def add_door_options(parser: argparse.ArgumentParser, *, port: int, max_body: in
     add_number(parser, "--header-time", "seconds for a request's header to arrive", 10)
     add_number(parser, "--body-time", "seconds for its body", 30)
     add_number(parser, "--time-limit", "seconds per request", time_limit)
-    add(parser, "--json", "print a JSON object when clients may come", action="store_true")
 
 
 def add_retriever_options(parser: argparse.ArgumentParser) -> None:
@@ -132,26 +131,17 @@ def run(arguments: argparse.Namespace) -> int:
 
     chosen = {name.removeprefix(own): value for name, value in vars(arguments).items() if name.startswith(own)}
     key = read_key(chosen["client_key_env"], chosen["client_key_file"])
-    door = open_door(
-        Door(
-            host=chosen["host"],
-            port=chosen["port"],
-            key=key,
-            max_body=chosen["max_body"],
-            header_seconds=chosen["header_time"],
-            body_seconds=chosen["body_time"],
-            seconds=chosen["time_limit"],
-        )
-    )
+    times = (chosen[name] for name in ("header_time", "body_time", "time_limit"))
+    door = open_door(Door(chosen["host"], chosen["port"], key, chosen["max_body"], *times))
     if chosen["what"] == "values":
-        serve_values(chosen, door)
+        serve_values(chosen, door, as_json=arguments.json)
     elif chosen["what"] == "retriever":
         from ..serve import retriever
 
         names = ("topk", "max_topk", "max_queries", "max_query", "max_results", "queue", "batch", "time_limit")
         limits = retriever.Limits(**{name: chosen[name] for name in names})
         search, size = searched(arguments)
-        listening = announce("retriever", as_json=chosen["json"], retriever=arguments.retriever, passages=size)
+        listening = announce("retriever", as_json=arguments.json, retriever=arguments.retriever, passages=size)
         asyncio.run(retriever.serve(search, door, limits, listening))
     else:
         from ..serve import answers
@@ -165,12 +155,12 @@ def run(arguments: argparse.Namespace) -> int:
             searches=chosen["searches"],
             time_limit=chosen["time_limit"],
         )
-        listening = announce("answers", as_json=chosen["json"], model=offer.name)
+        listening = announce("answers", as_json=arguments.json, model=offer.name)
         asyncio.run(answers.serve(answer_settings(settings, chosen), offer, door, listening))
     return 0
 
 
-def serve_values(chosen: Mapping[str, Any], door: Any) -> None:
+def serve_values(chosen: Mapping[str, Any], door: Any, *, as_json: bool) -> None:
     import asyncio
 
     from ..serve import values
@@ -184,7 +174,7 @@ def serve_values(chosen: Mapping[str, Any], door: Any) -> None:
     names = ("max_texts", "max_text", "queue", "batch", "time_limit")
     limits = values.Limits(**{name: chosen[name] for name in names})
     kind = "rewards" if scorer.rewards else "values"
-    asyncio.run(values.serve(scorer, scorer.rewards, door, limits, announce(kind, as_json=chosen["json"])))
+    asyncio.run(values.serve(scorer, scorer.rewards, door, limits, announce(kind, as_json=as_json)))
 
 
 def searched(arguments: argparse.Namespace) -> tuple[Retriever, int]:

@@ -23,7 +23,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--questions", type=int, default=100, metavar="N", help="all different (100)")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="equal seeds give equal worlds (1)")
     parser.add_argument("--max-hops", type=int, default=4, metavar="N", help="longest chain, 1 to 4 (4)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:

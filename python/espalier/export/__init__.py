@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import gone
-from ..errors import InputError
+from ..errors import InputError, needed
 from ..io.files import read_object, record_of, write_text
 from .card import Exported, card
-from .files import merge_dataset_info, need_pyarrow, write_rows
+from .files import merge_dataset_info, write_rows
 from .format import STYLES, Choices, Columns, Format
 from .formats import FORMATS
 from .lengths import differs, length_report
@@ -75,7 +75,7 @@ def export(
         if format.needs_tokenizer and tokenizer is None:
             raise ValueError(f"format '{format.name}' writes token ids and needs a tokenizer")
     if any(format.schema for format in chosen):
-        need_pyarrow()
+        needed("pyarrow", "a Parquet file", "pyarrow.parquet")
     described, summary = record_of(run), read_object(run / "summary.json")
     coder = Tokenizer(tokenizer) if tokenizer is not None else None
     if coder is not None and style == "tools" and any("trl" in format.trainers for format in chosen):

@@ -6,16 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import MissingPart
 from ..io.files import as_json, read_object, replacing, write_text
 from .format import Columns, Format
-
-
-def need_pyarrow() -> None:
-    try:
-        import pyarrow.parquet  # noqa: F401
-    except ImportError:
-        raise MissingPart("Parquet files need pyarrow: pip install pyarrow") from None
 
 
 def meta_type() -> Any:

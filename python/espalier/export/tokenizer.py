@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MissingPart
+from ..errors import InputError, needed
 from .calls import Reply, schema, user
 from .records import Dialogue
 
@@ -76,12 +76,9 @@ class Tokenizer:
     """Loads a folder, or a name as transformers is set up to find it. Raises MissingPart, InputError."""
 
     def __init__(self, name: str) -> None:
+        transformers = needed("transformers", "a tokenizer")
         try:
-            from transformers import AutoTokenizer
-        except ImportError:
-            raise MissingPart("tokenizers need transformers: pip install transformers jinja2") from None
-        try:
-            self._tokenizer: Any = AutoTokenizer.from_pretrained(name)
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name)
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             reason = str(error).strip().splitlines()[:1]
             raise InputError(f"--tokenizer '{name}': cannot be loaded ({' '.join(reason)})") from None
@@ -127,8 +124,7 @@ class Tokenizer:
         return self.encode(self.render(said, begin_answer=begin_answer, tools=tools), special=False)[0]
 
     def render(self, turns: Sequence[Turn], *, begin_answer: bool = False, tools: Sequence[Turn] | None = None) -> str:
-        import jinja2
-
+        jinja2 = needed("jinja2", "a chat template")
         if not self._tokenizer.chat_template:
             raise InputError(f"tokenizer '{self.name}' has no chat template, which conversations need")
         try:

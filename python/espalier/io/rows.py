@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from .. import _core
-from ..errors import InputError, MissingPart
+from ..errors import InputError, needed
 from .files import opened
 
 CELL = 1 << 24
@@ -299,17 +299,13 @@ def _cells(path: Path, file: io.TextIOWrapper, dialect: str) -> Iterator[Row]:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise MissingPart("Parquet needs pyarrow: pip install pyarrow") from None
+    parquet = needed("pyarrow", "Parquet", "pyarrow.parquet")
     with opened(path) as file:
         try:
             number = 0
-            for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=64):
+            for batch in parquet.ParquetFile(file).iter_batches(batch_size=64):
                 for item in batch.to_pylist():
                     yield Row(f"{path}: row {number + 1}", number, item)
                     number += 1
-        except (pyarrow.ArrowInvalid, OSError) as error:
+        except (ValueError, OSError) as error:
             raise InputError(f"{path}: is no Parquet file that can be read: {error}") from None

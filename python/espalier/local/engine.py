@@ -18,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..errors import Error, InputError, MissingPart
+from ..errors import Error, InputError, needed
 from ..io.terminal import say
 from .gguf import Header, content_hash, read_header
 from .memory import available_memory, default_threads, gib
@@ -211,12 +211,8 @@ class LlamaEngine:
 
 def library() -> Any:
     """llama.cpp. Raises MissingPart without it."""
-    try:
-        import jinja2  # noqa: F401
-        import xllamacpp
-    except ImportError as error:
-        raise MissingPart(f"a GGUF file needs the package {error.name} (pip install {error.name})") from None
-    return xllamacpp
+    needed("jinja2", "a GGUF file")
+    return needed("xllamacpp", "a GGUF file")
 
 
 def has_gpu(llama: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import MissingPart
+from ..errors import needed
 
 
 class TaggedVocabulary:
@@ -42,15 +42,13 @@ class Grammars:
         if not grammar:
             return None
         if grammar not in self._compiled:
-            try:
-                from llguidance import LLMatcher, LLTokenizer, TokenizerWrapper, grammar_from
-                from llguidance.hf import from_tokenizer
-            except ImportError:
-                raise MissingPart("grammars need the package llguidance (pip install llguidance)") from None
+            library = needed("llguidance", "a grammar")
             if self._read_tokens is None:
+                from llguidance.hf import from_tokenizer
+
                 tokens = TaggedVocabulary(self._tokenizer, from_tokenizer(self._tokenizer))
-                self._read_tokens = LLTokenizer(TokenizerWrapper(tokens), n_vocab=self._vocabulary)
-            matcher = LLMatcher(self._read_tokens, grammar_from("gbnf", grammar))
+                self._read_tokens = library.LLTokenizer(library.TokenizerWrapper(tokens), n_vocab=self._vocabulary)
+            matcher = library.LLMatcher(self._read_tokens, library.grammar_from("gbnf", grammar))
             if matcher.is_error():
                 raise ValueError(f"llguidance cannot read the grammar: {matcher.get_error()}")
             self._compiled[grammar] = matcher

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..errors import MissingPart
+from ..errors import needed
 from ..io.files import replacing
 
 LOOK: Any = {
@@ -30,11 +30,7 @@ PAGE = 700
 
 def drawn(draw: Callable[[], Any]) -> Picture:
     """What `draw` makes, a matplotlib Figure, in Espalier's look. Raises MissingPart without matplotlib."""
-    try:
-        import matplotlib
-    except ImportError:
-        raise MissingPart("pictures need matplotlib: pip install matplotlib") from None
-    with matplotlib.rc_context(LOOK):
+    with needed("matplotlib", "a picture").rc_context(LOOK):
         return Picture(draw())
 
 

@@ -56,7 +56,7 @@ class ProgressView:
     """Shows only troubles, and is the base of the other views. It takes the Progress of a run, or text to show."""
 
     def __init__(self) -> None:
-        self._news = News()
+        self._told = {""}
 
     def __enter__(self) -> ProgressView:
         return self
@@ -65,8 +65,9 @@ class ProgressView:
         pass
 
     def __call__(self, progress: Progress) -> None:
-        if news := self._news(progress.trouble):
-            self.say(f"espalier: {news}")
+        if progress.trouble not in self._told:
+            self._told.add(progress.trouble)
+            self.say(f"espalier: {progress.trouble}")
         self.show(progress.questions_done, progress.questions, progress.seconds, describe(progress))
 
     def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
@@ -77,28 +78,16 @@ class ProgressView:
         say(line, to=sys.stderr)
 
 
-class News:
-    """Each new trouble once, otherwise ''."""
-
-    def __init__(self) -> None:
-        self._told = {""}
-
-    def __call__(self, trouble: str) -> str:
-        if trouble in self._told:
-            return ""
-        self._told.add(trouble)
-        return trouble
-
-
 def warning(progress: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
     """A progress function for runs without a view. It writes troubles to the log as warnings."""
     if isinstance(progress, ProgressView):
         return progress
-    news = News()
+    told = {""}
 
     def tell(at: Progress) -> None:
-        if trouble := news(at.trouble):
-            log.warning("%s", one_line(trouble))
+        if at.trouble not in told:
+            told.add(at.trouble)
+            log.warning("%s", one_line(at.trouble))
         if progress is not None:
             progress(at)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from ..errors import InputError, MissingPart, one_line
+from ..errors import InputError, needed, one_line
 from ..io.files import replacing
 
 DTYPES = {"text": "string", "int": "Int64", "float": "float64", "bool": "boolean", "texts": "object"}
@@ -43,10 +43,7 @@ class Table:
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame."""
-        try:
-            import pandas
-        except ImportError:
-            raise missing("pandas") from None
+        pandas = needed("pandas", "this")
         return pandas.DataFrame(
             {
                 name: pandas.Series(self._column(name), dtype=DTYPES.get(sort, "object"))
@@ -56,10 +53,7 @@ class Table:
 
     def to_arrow(self) -> Any:
         """A pyarrow Table. Raises InputError for a column that mixes types."""
-        try:
-            import pyarrow
-        except ImportError:
-            raise missing("pyarrow") from None
+        pyarrow = needed("pyarrow", "this")
         types = {
             "text": pyarrow.string(),
             "int": pyarrow.int64(),
@@ -80,11 +74,7 @@ class Table:
 
     def to_datasets(self) -> Any:
         """A Dataset of Hugging Face's datasets, in memory."""
-        try:
-            import datasets
-        except ImportError:
-            raise missing("datasets") from None
-        return datasets.Dataset(self.to_arrow())
+        return needed("datasets", "this").Dataset(self.to_arrow())
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
         """Writes a Parquet file, which appears whole or not at all. Returns its path."""
@@ -94,7 +84,3 @@ class Table:
         with replacing(path) as file:
             pyarrow.parquet.write_table(arrow, file)
         return Path(path)
-
-
-def missing(package: str) -> MissingPart:
-    return MissingPart(f"this needs {package}: pip install {package}")

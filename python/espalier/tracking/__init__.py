@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._core import Progress
+from ..errors import needed
 from ..gone import absent
 
 __all__ = ["Sink", "Tracker", "jsonl", "mlflow", "tensorboard", "trackio", "wandb"]
@@ -95,7 +96,7 @@ def summary_writer() -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        from tensorboardX import SummaryWriter
+        return needed("tensorboardX", "TensorBoard").SummaryWriter
     return SummaryWriter
 
 

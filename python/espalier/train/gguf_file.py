@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, MissingPart
+from ..errors import InputError, needed
 
 Step = dict[str, Any]
 """A pre-tokenizer as tokenizer.json has it."""
@@ -83,8 +82,7 @@ def split_by(described: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def check_gguf(model: Any, tokenizer: Any) -> None:
     """Raises InputError for a model that `write_gguf` does not write, and MissingPart."""
-    if find_spec("gguf") is None:
-        raise MissingPart("--gguf needs the package gguf: pip install gguf")
+    needed("gguf", "--gguf")
     config = model.config
     if config.model_type != "llama":
         raise InputError(f"option 'gguf': only Llama models are written, this one is '{config.model_type}'")

@@ -322,6 +322,11 @@ class GrpoOptions(Sampled):
             self._need_rewards("")
 
 
+STAGES: dict[str, type[TrainOptions]] = {
+    one.stage: one for one in (SftOptions, DpoOptions, ValueOptions, PrmOptions, RftOptions, GrpoOptions)
+}
+
+
 def options_of(kind: type[Options], given: Mapping[str, Any]) -> Options:
     """The options that keywords give. Raises ValueError for unknown and missing ones."""
     known = {one.name: one for one in fields(kind)}

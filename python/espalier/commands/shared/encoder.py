@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from ..._core import HttpEncoder, Hybrid, Index, Retriever
 from ...local.llama_cpp import opened_encoder
 from ...local.sources import encoder_source_of
 from ...runs.settings_table import addressed
 from .run_options import add_setting
-
-if TYPE_CHECKING:
-    import argparse
 
 RETRIEVERS = ("bm25", "dense", "hybrid")
 

@@ -76,6 +76,8 @@ def of_methods(name: str, known: Container[str]) -> str:
 
 
 def add_command(commands: Any, name: str, summary: str, examples: Sequence[str] = ()) -> Parser:
-    """Adds a command to the result of `add_subparsers`. `examples` are whole lines."""
+    """Adds a command to the result of `add_subparsers`. `examples` are whole lines, () = it has subcommands."""
     added: Parser = commands.add_parser(name, help=summary, description=summary, examples=examples)
+    if examples:
+        added.add_argument("--json", action="store_true", help="print JSON")
     return added

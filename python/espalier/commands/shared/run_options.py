@@ -42,8 +42,7 @@ def settings_of(arguments: argparse.Namespace, without: Container[str] = ()) -> 
     return addressed(settings)
 
 
-def add_end_options(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument("--json", help="print JSON", action="store_true")
+def add_allow_failed(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--allow-failed", help="end with 0 though questions failed, unless all did", action="store_true"
     )
@@ -101,8 +100,8 @@ def add_run_options(parser: argparse.ArgumentParser, *, without: Container[str] 
         action="store_true",
     )
     option(execution, "--dry-run", "check options and inputs, estimate the cost, run nothing", action="store_true")
-    if "--json" not in without:
-        add_end_options(groups["output"])
+    if "--allow-failed" not in without:
+        add_allow_failed(groups["output"])
     needed = [f"{one.option_strings[0]} {one.metavar}" for one in parser._actions if one.required]
     parser.usage = " ".join([parser.prog, *needed, "[options]"])
     parser.set_defaults(given=partial(given, parser))

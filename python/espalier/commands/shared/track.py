@@ -6,12 +6,14 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from ... import tracking
 from ..._core import Progress
-from ...errors import Error, MissingPart, did_you_mean
+from ...errors import Error, did_you_mean, needed
 from ...runs.job import Job, RunResult, run_job
 from ...tracking import Sink, Tracker
 
@@ -20,7 +22,7 @@ Begin: TypeAlias = Callable[[Path], AbstractContextManager[Sink]]
 
 
 def add_track_option(parser: argparse.ArgumentParser) -> None:
-    usages = ", ".join(kind.usage for kind in KINDS.values())
+    usages = ", ".join(usage for usage, _ in KINDS.values())
     parser.add_argument_group("tracking").add_argument(
         "--track",
         action="append",
@@ -76,79 +78,58 @@ def tracked(
 
 
 def chosen(text: str) -> Begin:
-    name, equals, where = text.partition("=")
+    name, _, where = text.partition("=")
     if name not in KINDS:
         hint = did_you_mean(name, KINDS) or f", allowed: {', '.join(KINDS)}"
         raise ValueError(f"--track: unknown tracker '{name}'{hint}")
-    kind = KINDS[name]
-    fits = bool(where) if "=" in kind.usage else not equals
-    if not fits:
-        raise ValueError(f"--track takes {kind.usage}, not '{text}'")
+    usage, begin = KINDS[name]
+    if not where:
+        raise ValueError(f"--track takes {usage}, not '{text}'")
+    if name == "tensorboard":
+        tracking.summary_writer()
+    elif name != "jsonl":
+        needed(name, f"--track {name}")
+    return partial(begin, where)
+
+
+def jsonl(file: str, folder: Path) -> AbstractContextManager[Sink]:
+    return nullcontext(tracking.jsonl(file, folder.name))
+
+
+def tensorboard(where: str, folder: Path) -> AbstractContextManager[Sink]:
+    return nullcontext(tracking.tensorboard(Path(where) / folder.name))
+
+
+@contextmanager
+def wandb(project: str, folder: Path) -> Iterator[Sink]:
+    # Figures alone: W&B would keep what the terminal shows as well.
+    with import_module("wandb").init(project=project, name=folder.name, settings={"console": "off"}) as run:
+        yield tracking.wandb(run)
+
+
+@contextmanager
+def mlflow(experiment: str, folder: Path) -> Iterator[Sink]:
+    library = import_module("mlflow")
+    library.set_experiment(experiment)
+    with library.start_run(run_name=folder.name):
+        yield tracking.mlflow()
+
+
+@contextmanager
+def trackio(project: str, folder: Path) -> Iterator[Sink]:
+    library = import_module("trackio")
+    library.init(project=project, name=folder.name)
     try:
-        return kind.prepare(where)
-    except ImportError as error:
-        raise MissingPart(f"--track {name} cannot be used ({error}): pip install {kind.packages}") from None
+        yield tracking.trackio()
+    finally:
+        library.finish()
 
 
-def jsonl(file: str) -> Begin:
-    return lambda folder: nullcontext(tracking.jsonl(file, folder.name))
-
-
-def tensorboard(where: str) -> Begin:
-    tracking.summary_writer()
-    return lambda folder: nullcontext(tracking.tensorboard(Path(where) / folder.name))
-
-
-def wandb(project: str) -> Begin:
-    import wandb as library
-
-    @contextmanager
-    def begin(folder: Path) -> Iterator[Sink]:
-        # Figures alone: W&B would keep what the terminal shows as well.
-        with library.init(project=project, name=folder.name, settings={"console": "off"}) as run:
-            yield tracking.wandb(run)
-
-    return begin
-
-
-def mlflow(experiment: str) -> Begin:
-    import mlflow as library
-
-    @contextmanager
-    def begin(folder: Path) -> Iterator[Sink]:
-        library.set_experiment(experiment)
-        with library.start_run(run_name=folder.name):
-            yield tracking.mlflow()
-
-    return begin
-
-
-def trackio(project: str) -> Begin:
-    import trackio as library
-
-    @contextmanager
-    def begin(folder: Path) -> Iterator[Sink]:
-        library.init(project=project, name=folder.name)
-        try:
-            yield tracking.trackio()
-        finally:
-            library.finish()
-
-    return begin
-
-
-class Kind(NamedTuple):
-    """A tracker: how it is asked for, what it needs, and what checks that this is there."""
-
-    usage: str
-    packages: str
-    prepare: Callable[[str], Begin]
-
-
-KINDS = {
-    "jsonl": Kind("jsonl=FILE", "", jsonl),
-    "tensorboard": Kind("tensorboard=FOLDER", "tensorboardX", tensorboard),
-    "wandb": Kind("wandb=PROJECT", "wandb", wandb),
-    "mlflow": Kind("mlflow=EXPERIMENT", "mlflow", mlflow),
-    "trackio": Kind("trackio=PROJECT", "trackio", trackio),
+KINDS: dict[str, tuple[str, Callable[[str, Path], AbstractContextManager[Sink]]]] = {
+    "jsonl": ("jsonl=FILE", jsonl),
+    "tensorboard": ("tensorboard=FOLDER", tensorboard),
+    "wandb": ("wandb=PROJECT", wandb),
+    "mlflow": ("mlflow=EXPERIMENT", mlflow),
+    "trackio": ("trackio=PROJECT", trackio),
 }
+"""Trackers by name: how each is asked for, and what begins it."""
