@@ -1,7 +1,5 @@
 """A small real model, which `make test-model` brings, and a dozen questions with passages."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """llama.cpp as an encoder in this process, with the micro model of the repository."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

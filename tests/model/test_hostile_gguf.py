@@ -1,7 +1,5 @@
 """Hostile GGUF files: each gives an answer or one typed error, in a process of its own that neither dies nor hangs."""
 
-from __future__ import annotations
-
 import math
 import random
 import resource

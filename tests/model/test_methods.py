@@ -1,7 +1,5 @@
 """Every method on a small real model in this process: it ends, writes its files, and is the same from its journal."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A recorded run written by hand, a row or two of every product, with texts that try to break out."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A server that counts what it is asked, and a job over it that is killed again and again."""
 
-from __future__ import annotations
-
 import json
 import random
 import signal

@@ -1,7 +1,5 @@
 """Servers of espalier.serve in the test's own process, and what is said to them."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

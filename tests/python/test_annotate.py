@@ -1,7 +1,5 @@
 """Annotations of recorded runs."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

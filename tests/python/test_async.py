@@ -1,7 +1,5 @@
 """`async def` functions that are asked request by request, and runs that are awaited."""
 
-from __future__ import annotations
-
 import asyncio
 import contextvars
 import itertools

@@ -1,7 +1,5 @@
 """Python functions as backends: called once a flush, checked by hand, their exceptions kept."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 import threading

@@ -1,7 +1,5 @@
 """The claims of the papers: verdicts worked out by hand, one claim from end to end, and the page of its figures."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

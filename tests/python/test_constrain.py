@@ -1,7 +1,5 @@
 """Grammars of all prompts, as llguidance reads them, and how they reach a model."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Objects of compiled classes that hold nothing: made by __new__, used before __init__, or after one that failed."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from collections.abc import Callable

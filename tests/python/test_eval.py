@@ -1,8 +1,6 @@
 """Methods side by side: plans, scores, tables, resuming, two runs compared, and the statistics,
 against enumeration and numbers worked out by hand."""
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools

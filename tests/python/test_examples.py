@@ -1,7 +1,5 @@
 """The examples print and write what their twins in C++ do, and the page on concepts shows their code."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import subprocess

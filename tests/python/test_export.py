@@ -1,7 +1,5 @@
 """Training rows in the formats of trainers: known rows worked out by hand, properties, bad input."""
 
-from __future__ import annotations
-
 import copy
 import json
 import sys

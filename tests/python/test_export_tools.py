@@ -1,7 +1,5 @@
 """Training rows whose actions are calls of tools: known rows worked out by hand, any text, and bad input."""
 
-from __future__ import annotations
-
 import copy
 import json
 import re

@@ -1,7 +1,5 @@
 """Python has floors as C++ has: who may import whom, without circles."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter

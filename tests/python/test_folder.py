@@ -1,7 +1,5 @@
 """A run's folder: one process at a time works there, its files change together, and what was damaged is noticed."""
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -1,7 +1,5 @@
 """Python functions and parts as the backends of runs with a folder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What documents and gold answers must not reach, for every method with both its jobs; and what ids may name."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Index folders: built, described, searched, and in place of a corpus in runs."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Models in this process, as far as they need no model: their files, their names, their memory."""
 
-from __future__ import annotations
-
 import json
 import os
 import struct

@@ -1,7 +1,5 @@
 """What a build holds in any case, and what it says of the parts that it was built without."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import espalier as esp

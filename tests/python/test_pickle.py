@@ -1,7 +1,5 @@
 """Trees, data and methods that are pickled and copied."""
 
-from __future__ import annotations
-
 import copy
 import multiprocessing
 import pickle

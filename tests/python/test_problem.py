@@ -1,7 +1,5 @@
 """Searches over problems that are written in Python."""
 
-from __future__ import annotations
-
 import functools
 import random
 import signal

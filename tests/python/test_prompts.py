@@ -1,7 +1,5 @@
 """`espalier prompts`: what it shows is what `--prompts` takes, and what it says of a folder of one's own."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

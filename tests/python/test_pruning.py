@@ -1,7 +1,5 @@
 """Pruning policies at every engine and method: ready-made ones, and those written in Python."""
 
-from __future__ import annotations
-
 import pickle
 
 import espalier as esp

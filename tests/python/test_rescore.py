@@ -1,7 +1,5 @@
 """Recorded runs under other options, without a model."""
 
-from __future__ import annotations
-
 import functools
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Runs that are stopped: by Ctrl-C, by SIGKILL, by a server that fails."""
 
-from __future__ import annotations
-
 import itertools
 import signal
 import sqlite3

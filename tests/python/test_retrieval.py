@@ -1,7 +1,5 @@
 """Dense and hybrid retrieval, rerankers, encoders and their servers."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """`espalier serve answers`: a method behind OpenAI's chat completions."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal

@@ -1,7 +1,5 @@
 """`espalier serve values`: the value interface and its limits, with a function in the model's place."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,8 +1,6 @@
 """The settings of a run: one table, from which the command, Python's keywords and the docs' page are made;
 and what a run by tasks of Ray decides without Ray."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import json

@@ -1,7 +1,5 @@
 """What runs leave, as tables, against the files themselves."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from importlib.util import find_spec

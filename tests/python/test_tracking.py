@@ -1,7 +1,5 @@
 """A run's figures reach trackers, each through what its library offers; small modules stand in for the libraries."""
 
-from __future__ import annotations
-
 import json
 import sys
 import time

@@ -1,7 +1,5 @@
 """What `espalier train` says without torch: its options, its rows, and what is missing."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from importlib.metadata import PackageNotFoundError

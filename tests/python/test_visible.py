@@ -1,7 +1,5 @@
 """Texts that would move the cursor, hide words, reorder them or begin a line: every form, on every way out."""
 
-from __future__ import annotations
-
 import json
 from html import unescape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Runs with a tree written by hand, and their traces by a tokenizer with a token a byte."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A cluster of Ray whose nodes are processes of this machine, and a run over a loopback server that it does."""
 
-from __future__ import annotations
-
 import os
 import sys
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Runs that tasks of Ray do: the bytes of one run, whoever is lost, and nothing that was finished is paid again."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,8 +1,6 @@
 """How five servers speak: the shapes of their replies and errors, and where they differ. All know OpenAI's routes;
 Ollama has its own as well."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The faults that a server can be asked for, by name."""
 
-from __future__ import annotations
-
 import functools
 import re
 import time

@@ -1,7 +1,5 @@
 """Whole runs over a small generated world."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

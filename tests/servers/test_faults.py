@@ -1,7 +1,5 @@
 """Whole runs against servers that fail: what is transient leaves no trace, what is permanent leaves a question open."""
 
-from __future__ import annotations
-
 import re
 import ssl
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Whole runs over TLS against a server that speaks HTTP/2."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import espalier as esp

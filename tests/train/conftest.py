@@ -1,7 +1,5 @@
 """Runs with rows, and a tiny model with a tokenizer of bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import espalier

@@ -1,7 +1,5 @@
 """A claim about training, from its teacher's trees to a model that answers."""
 
-from __future__ import annotations
-
 import json
 import sys
 from argparse import Namespace

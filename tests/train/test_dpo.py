@@ -1,7 +1,5 @@
 """`train dpo`: pairs of single steps."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The GGUF file of a model with another family's tokenizer: llama.cpp splits texts as the tokenizer does."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from pathlib import Path

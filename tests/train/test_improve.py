@@ -1,7 +1,5 @@
 """The example that makes a model better in rounds."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

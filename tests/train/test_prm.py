@@ -1,7 +1,5 @@
 """A process reward model: its texts, its loss, and what a server says."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

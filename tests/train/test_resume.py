@@ -1,7 +1,5 @@
 """A training that was killed goes on to the model that it would have become, and no checkpoint is ever half there."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rejection sampling: what is kept, and what is recognised; and process rewards from a server."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

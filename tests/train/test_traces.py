@@ -1,7 +1,5 @@
 """The loss of a packed tree, in which each shared node stands once, has the gradient of the mean over its branches."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

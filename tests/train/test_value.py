@@ -1,7 +1,5 @@
 """Value heads: texts, places, losses, their file, and what a server says."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

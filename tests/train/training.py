@@ -1,7 +1,5 @@
 """Small trainings, rows for them, and the weights that they give."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Recorded runs whose rows are exported, and the tokenizer of bytes that counts them."""
 
-from __future__ import annotations
-
 import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, module_from_spec

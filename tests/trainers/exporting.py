@@ -1,7 +1,5 @@
 """Exports of the recorded runs, and what their rows say."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Files exported from runs, taken by an installed LLaMA-Factory: its loader, its converters, its tokenisation."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

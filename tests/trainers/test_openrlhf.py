@@ -1,7 +1,5 @@
 """Files exported from runs, taken by the data sets of an installed OpenRLHF."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """A model of transformers in this process: a tiny one with random weights."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from pathlib import Path

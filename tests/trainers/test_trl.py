@@ -1,7 +1,5 @@
 """Files exported from runs, taken by an installed TRL: every trainer, one step of optimisation each."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

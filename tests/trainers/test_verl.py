@@ -1,7 +1,5 @@
 """Files exported from runs, taken by an installed verl: its data sets for RL and SFT, its reward of Search-R1."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
