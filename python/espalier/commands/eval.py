@@ -55,10 +55,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ..eval import plots
     from ..eval.plan import make_plan
-    from ..eval.results import (
-        final_scores,  # numpy is not for every command
-        write_evaluation,
-    )
+    from ..eval.results import final_scores, write_evaluation  # numpy is not for every command
 
     settings = settings_of(arguments, without=["track", *RAY_OPTIONS])
     config = arguments.given(arguments)
@@ -92,9 +89,6 @@ def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) 
         check("answer", {**run.settings, "journal_file": settings.get("journal_file")}, files=True)
     models = dict(models_here(settings))
     questions = len(_core.read_questions(settings["questions"], settings.get("limit") or 0, True))
-    estimates = [
-        estimate_row(simulated_estimate("answer", run.settings), questions, run.settings["set"]) for run in plan.runs
-    ]
     return {
         "config": config,
         "questions": questions,
@@ -107,9 +101,9 @@ def planned(plan: Plan, settings: Mapping[str, Any], config: Mapping[str, Any]) 
                 "method": run.method,
                 "preset": run.settings.get("preset"),
                 "set": run.settings["set"],
-                "estimate": estimate,
+                "estimate": estimate_row(simulated_estimate("answer", run.settings), questions, run.settings["set"]),
             }
-            for run, estimate in zip(plan.runs, estimates, strict=True)
+            for run in plan.runs
         ],
         "refused": plan.refused,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,12 @@ from ..runs.summary import table
 SUMMARY = "Say what a journal holds: records, tokens, sizes and latencies by kind and model."
 EXAMPLES = ("espalier journal out/demo", "espalier journal shared.sqlite --json")
 KINDS = {1: "generation", 2: "retrieval", 3: "embedding", 4: "score"}
+GROUPS = """SELECT kind, source, count(*) AS records, count(DISTINCT request) AS requests,
+sum(prompt_tokens) AS prompt_tokens, sum(completion_tokens) AS completion_tokens, sum(attempts) AS attempts,
+sum(length(value)) AS bytes FROM record GROUP BY kind, source ORDER BY kind, source"""
+TIMES = "SELECT microseconds FROM record WHERE kind = ? AND source = ? ORDER BY microseconds"
+RUNS = """SELECT name AS identity, (SELECT count(*) FROM record WHERE paid_by = run.id) AS records
+FROM run ORDER BY run.id"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -37,38 +44,20 @@ def stats(file: Path) -> dict[str, Any]:
     """The contents of a journal, as `espalier journal --json` prints them."""
     groups = []
     with closing(connect(file)) as db:
+        db.row_factory = sqlite3.Row
         db.execute("BEGIN")  # one moment for all figures
-        for kind, source, records, requests, prompt, output, attempts, size in db.execute(
-            "SELECT kind, source, count(*), count(DISTINCT request), sum(prompt_tokens), sum(completion_tokens), "
-            "sum(attempts), sum(length(value)) FROM record GROUP BY kind, source ORDER BY kind, source"
-        ).fetchall():
-            group = (kind, source)
-            times = db.execute(
-                "SELECT microseconds FROM record WHERE kind = ? AND source = ? ORDER BY microseconds", group
-            ).fetchall()
-            groups.append(
-                {
-                    "kind": KINDS.get(kind, str(kind)),
-                    "source": source,
-                    "records": records,
-                    "requests": requests,
-                    "prompt_tokens": prompt,
-                    "completion_tokens": output,
-                    "attempts": attempts,
-                    "bytes": size,
-                    "milliseconds": quantiles([microseconds for (microseconds,) in times]),
-                }
-            )
+        for group in map(dict, db.execute(GROUPS).fetchall()):
+            times = db.execute(TIMES, (group["kind"], group["source"])).fetchall()
+            group |= {"kind": KINDS.get(group["kind"], str(group["kind"]))}
+            groups.append(group | {"milliseconds": quantiles([microseconds for (microseconds,) in times])})
         request_bytes = db.execute("SELECT total(length(json)) FROM request").fetchone()[0]
-        runs = db.execute(
-            "SELECT name, (SELECT count(*) FROM record WHERE paid_by = run.id) FROM run ORDER BY run.id"
-        ).fetchall()
+        runs = [dict(row) for row in db.execute(RUNS)]
     return {
         "file": str(file),
         "bytes": sum(part.stat().st_size for part in (file, Path(f"{file}-wal")) if part.exists()),
         "request_bytes": int(request_bytes),
         "groups": groups,
-        "runs": [{"identity": name, "records": records} for name, records in runs],
+        "runs": runs,
     }
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..io import text
+from .scores import COSTS, FOUND, METRICS
 from .tables import Cell, Table, said_of_all
 
 
@@ -50,20 +51,10 @@ def to_csv(header: Sequence[str], rows: Sequence[Sequence[Cell]]) -> str:
 
 def runs_csv(result: Mapping[str, Any]) -> str:
     """All runs, those of sweeps included, with every mean as it is."""
-    figures = [
-        "questions",
-        "open",
-        "null_predictions",
-        "stopped_by_budget",
-        "em",
-        "f1",
-        "acc",
-        "title_recall",
-        "title_f1",
-    ]
-    figures += ["answer_recall", "calls", "prompt_tokens", "completion_tokens", "retrievals", "seconds", "usd"]
+    figures = ["questions", "open", "null_predictions", "stopped_by_budget", *METRICS, *FOUND]
+    figures += [cost for cost in COSTS if cost != "tokens"]
     header = ["run", "status", "model", "option", "value", *figures, "own_profile", "own_em", "own_f1", "own_acc"]
-    for metric in ("em", "f1", "acc"):
+    for metric in METRICS:
         header += [f"{metric}_low", f"{metric}_high"]
         header += [f"{metric}_{name}" for name in ("difference", "difference_low", "difference_high", "p", "p_holm")]
     header.append("error")
@@ -72,8 +63,8 @@ def runs_csv(result: Mapping[str, Any]) -> str:
     for run in result["runs"]:
         own = run.get("profiles", {}).get(run.get("own_profile"), {})
         row = [run["name"], run["status"], model, *(run["point"] or (None, None)), *(run.get(name) for name in figures)]
-        row += [run.get("own_profile"), *(own.get(metric) for metric in ("em", "f1", "acc"))]
-        for metric in ("em", "f1", "acc"):
+        row += [run.get("own_profile"), *(own.get(metric) for metric in METRICS)]
+        for metric in METRICS:
             row += run.get("intervals", {}).get(metric, (None, None))
             test = (run.get("against_baseline") or {}).get(metric)
             row += [test["difference"], *test["interval"], test["p"], test["p_holm"]] if test else [None] * 5

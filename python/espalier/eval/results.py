@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -21,33 +21,22 @@ from ..io.files import working, write_jsonl, write_text
 from ..io.terminal import say
 from ..runs.given import given
 from ..runs.job import Job, RunResult, run_job
-from ..runs.progress import ProgressView, shown_as
+from ..runs.progress import shown_as
 from ..runs.summary import RARE, rare_counts, readable_share
 from . import plots
 from .budget import budget_report
 from .formats import written
 from .plan import Plan, PlannedRun
-from .scores import Row, own_profile, score_run
+from .scores import COSTS, FOUND, METRICS, Row, own_profile, score_run
 from .statistics import RESAMPLES, SEED, Floats, bootstrap_means, holm, interval, paired_test
 from .tables import tables
-
-
-def views(*, quiet: bool) -> Callable[[str], ProgressView]:
-    """Shows each run's progress below a line that names it."""
-
-    def view(title: str) -> ProgressView:
-        if not quiet:
-            say(title, to=sys.stderr)
-        return shown_as(quiet=quiet)
-
-    return view
 
 
 def write_evaluation(plan: Plan, job: Job = run_job, *, quiet: bool = True) -> dict[str, Any]:
     """Does the runs of a plan and writes every file of an evaluation. Returns the content of eval.json."""
     # A model in this process is loaded once for all runs.
     with working(plan.out, "espalier eval") as new, given(plan.runs[0].settings):
-        result = evaluate_plan(plan, views(quiet=quiet), job, new)
+        result = evaluate_plan(plan, job, new, quiet=quiet)
         for name, text in written(result, tables(result)).items():
             write_text(new / name, text)
     if plots.available():
@@ -66,16 +55,18 @@ class Outcome:
     error: str | None = None
 
 
-def do_runs(plan: Plan, view: Callable[[str], ProgressView], job: Job) -> list[Outcome]:
+def do_runs(plan: Plan, job: Job, *, quiet: bool) -> list[Outcome]:
     """Does one run after the other with `job`, over one journal. A finished run is recognised.
 
-    `view` makes what shows a run's progress, from a line that names the run. A run that fails does not lose the others:
+    Each run's progress is shown below a line that names it, unless `quiet`. A run that fails does not lose the others:
     its error is raised only if no run succeeds.
     """
     outcomes: list[Outcome] = []
     first: Exception | None = None
     for number, run in enumerate(plan.runs, 1):
-        with view(f"{run.name} ({number} of {len(plan.runs)})") as shown:
+        if not quiet:
+            say(f"{run.name} ({number} of {len(plan.runs)})", to=sys.stderr)
+        with shown_as(quiet=quiet) as shown:
             try:
                 result = job("answer", run.settings, shown)
                 outcomes.append(Outcome(run, result.summary, result.recognised))
@@ -85,11 +76,6 @@ def do_runs(plan: Plan, view: Callable[[str], ProgressView], job: Job) -> list[O
     if first and not any(outcome.summary for outcome in outcomes):
         raise first
     return outcomes
-
-
-METRICS = ("em", "f1", "acc")
-FOUND = ("title_recall", "title_f1", "answer_recall")
-COSTS = ("calls", "prompt_tokens", "completion_tokens", "tokens", "retrievals", "seconds", "usd")
 
 
 def mean(rows: Sequence[Row], column: str) -> float | None:
@@ -187,10 +173,10 @@ def final_scores(plan: Plan, result: RunResult) -> dict[str, float]:
     return score_means(score_run(result.out, questions_of(plan), plan.price))
 
 
-def evaluate_plan(plan: Plan, view: Callable[[str], ProgressView], job: Job, out: Path) -> Row:
+def evaluate_plan(plan: Plan, job: Job, out: Path, *, quiet: bool) -> Row:
     """Has `job` do the runs of a plan, writes eval.json and scores.jsonl into `out`. Returns what eval.json holds."""
     questions = questions_of(plan)
-    outcomes = do_runs(plan, view, job)
+    outcomes = do_runs(plan, job, quiet=quiet)
     runs: list[Row] = []
     scores: dict[str, Floats] = {}
 

@@ -12,6 +12,9 @@ from ..errors import InputError
 from ..io.rows import read_rows as rows_of
 
 Row = dict[str, Any]
+METRICS = ("em", "f1", "acc")
+FOUND = ("title_recall", "title_f1", "answer_recall")
+COSTS = ("calls", "prompt_tokens", "completion_tokens", "tokens", "retrievals", "seconds", "usd")
 
 OWN_PROFILES = {
     "decouple": "decouple",
@@ -47,7 +50,7 @@ def read_rows(file: Path) -> Iterator[Row]:
 def scores_of(answer: str | None, gold: Sequence[str], profiles: Sequence[str]) -> dict[str, dict[str, float]]:
     """em, f1 and acc under each profile, 0 without an answer."""
     scored = {profile: _core.score(profile, answer, gold) for profile in profiles}
-    return {profile: {metric: values[metric] for metric in ("em", "f1", "acc")} for profile, values in scored.items()}
+    return {profile: {metric: values[metric] for metric in METRICS} for profile, values in scored.items()}
 
 
 def retrieval_scores(question: Question, documents: Sequence[tuple[str, str]]) -> Row:

@@ -14,11 +14,9 @@ from .._core import Question
 from ..datasets import read_questions
 from ..errors import InputError
 from ..io.files import read_object
-from .scores import Row, read_rows
+from .scores import METRICS, Row, read_rows, scores_of
 from .statistics import bootstrap_means, interval, paired_test
 from .tables import Table, between, count, p_value, score
-
-METRICS = ("em", "f1", "acc")
 
 
 def finished(run: Path) -> dict[str, Any]:
@@ -76,10 +74,8 @@ def same(a: str | None, b: str | None) -> bool:
 
 
 def side(row: Row, gold: Sequence[str]) -> Row:
-    scores = _core.score("common", row["answer"], gold)
-    return {"answer": row["answer"], "status": row["status"], **{metric: scores[metric] for metric in METRICS}} | {
-        "calls": row["completions"]
-    }
+    scores = scores_of(row["answer"], gold, ["common"])["common"]
+    return {"answer": row["answer"], "status": row["status"], **scores, "calls": row["completions"]}
 
 
 def compare_runs(a: Path, b: Path, questions: str | Path | None = None) -> Row:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .calls import user
 from .format import Columns, Format
 from .tokenizer import IGNORED, Tokenizer
 
@@ -88,10 +89,6 @@ ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "obs
 
 def turn(said: Columns) -> dict[str, str]:
     return {"role": ROLES[said["from"]], "content": said["value"]}
-
-
-def user(text: str) -> dict[str, str]:
-    return {"role": "user", "content": text}
 
 
 def assistant(text: str) -> dict[str, str]:

@@ -55,8 +55,9 @@ def describe(progress: Progress) -> str:
 class ProgressView:
     """Shows only troubles, and is the base of the other views. It takes the Progress of a run, or text to show."""
 
-    def __init__(self) -> None:
-        self._told = {""}
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._told, self._shown = {""}, 0.0
 
     def __enter__(self) -> ProgressView:
         return self
@@ -75,7 +76,7 @@ class ProgressView:
 
     def say(self, line: str) -> None:
         """Prints a separate line at once."""
-        say(line, to=sys.stderr)
+        say(line, to=self._stream)
 
 
 def warning(progress: Callable[[Progress], None] | None) -> Callable[[Progress], None]:
@@ -97,35 +98,19 @@ def warning(progress: Callable[[Progress], None] | None) -> Callable[[Progress],
 class Lines(ProgressView):
     """A line every ten seconds."""
 
-    interval = 10.0
-
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-        self._next = self.interval
-
     def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
-        if seconds < self._next:
-            return
-        self._next = seconds + self.interval
-        self.say(text)
-
-    def say(self, line: str) -> None:
-        say(line, to=self._stream)
+        if seconds >= self._shown + 10:
+            self._shown = seconds
+            self.say(text)
 
 
 class Bar(ProgressView):
     """One line that is overwritten, on a terminal and in a notebook."""
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-        self._next = 0.0
-
     def show(self, done: int, of_all: int, seconds: float, text: str) -> None:
-        if seconds < self._next and done < of_all:
+        if self._shown and seconds < self._shown + 0.2 and done < of_all:
             return
-        self._next = seconds + 0.2
+        self._shown = seconds
         columns = shutil.get_terminal_size().columns
         filled = 20 * done // max(of_all, 1)
         line = f"[{'#' * filled}{'.' * (20 - filled)}] {text}"
