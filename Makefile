@@ -48,7 +48,7 @@ setup:
 	@tools/setup.sh
 
 # With LOCKED=ON, as in CI, exactly the packages of tools/python.lock go in first, each by its hash. What the targets ask
-# for is there then, but for the models' libraries and the trainers, which are the newest that fit.
+# for is there then, but for Ray and the trainers, which are the newest that fit.
 .venv/ready: pyproject.toml $(if $(LOCKED),tools/python.lock) | setup
 	$(PYTHON) -m venv .venv
 	$(VENV)/pip install -q $(if $(LOCKED),--require-hashes -r tools/python.lock,--upgrade 'pip>=25.1')
@@ -59,7 +59,7 @@ setup:
 LOCKED_GROUPS := build docs wheel servers browser
 lock: .venv/ready
 	$(VENV)/pip install -q uv
-	echo 'pip>=25.1' | $(VENV)/uv pip compile -q pyproject.toml - --extra cli --extra dev $(LOCKED_GROUPS:%=--group %) \
+	echo 'pip>=25.1' | $(VENV)/uv pip compile -q pyproject.toml - --extra cli --extra dev --extra local $(LOCKED_GROUPS:%=--group %) \
 	  --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock' \
 	  --upgrade -o tools/python.lock
 
@@ -83,7 +83,7 @@ wheel: .venv/ready
 	$(VENV)/python -m build --sdist --no-isolation --outdir dist . >/dev/null
 	mkdir -p build/sdist
 	tar -xzf dist/espalier_rag-*.tar.gz -C build/sdist --strip-components 1
-	$(MAKE) -C build/sdist plain-wheel LOCKED=
+	cd build/sdist && CCACHE_BASEDIR="$$PWD" $(CURDIR)/$(VENV)/pip wheel -q --no-deps --no-build-isolation --wheel-dir build/wheels .
 	PATH="$(CURDIR)/$(VENV):$$PATH" $(VENV)/auditwheel repair --wheel-dir dist build/sdist/build/wheels/espalier_rag-*.whl
 
 # From the same sdist, by each Python's own pip.

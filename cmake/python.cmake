@@ -69,3 +69,17 @@ file(CONFIGURE OUTPUT parts/espalier_parts.inc CONTENT "${parts}" @ONLY)
 target_include_directories(core_once PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/parts)
 
 install(TARGETS _core DESTINATION espalier COMPONENT python)
+
+# A wheel's list of what is compiled into the extension, beside auditwheel's list of the libraries that it carries.
+if(SKBUILD_METADATA_DIR)
+  set(parts "")
+  foreach(package fmt Eigen3 pybind11)
+    find_package(${package} CONFIG QUIET)
+    string(TOLOWER ${package} name)
+    string(APPEND parts ",\n{\"type\": \"library\", \"name\": \"${name}\", \"version\": \"${${package}_VERSION}\"}")
+  endforeach()
+  string(SUBSTRING "${parts}" 1 -1 parts)
+  file(CONFIGURE OUTPUT compiled.cdx.json @ONLY CONTENT
+    "{\"bomFormat\": \"CycloneDX\", \"specVersion\": \"1.5\", \"version\": 1, \"components\": [@parts@]}\n")
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/compiled.cdx.json DESTINATION ${SKBUILD_METADATA_DIR}/sboms COMPONENT python)
+endif()
