@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Protocol, cast
 
 from . import _core
 from .commands.shared.config import with_config
@@ -17,25 +15,11 @@ from .errors import Error, InputError, MissingPart, PolicyError, StoreError
 from .gone import gone_command
 from .io.terminal import say, say_error
 
-
-class Command(Protocol):
-    """What a module with a command has."""
-
-    @property
-    def SUMMARY(self) -> str: ...
-    @property
-    def EXAMPLES(self) -> Sequence[str]:
-        """Whole command lines. Empty if the command has subcommands."""
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None: ...
-    def run(self, arguments: argparse.Namespace) -> int: ...
-
-
 NAMES = (
     *("expand", "answer", "eval", "report", "batch", "world", "questions", "merge", "rescore", "annotate", "export"),
     *("serve", "journal", "train", "index", "options", "prompts", "doctor"),
 )
-COMMANDS: dict[str, Command] = {name: cast(Command, import_module(f".commands.{name}", __package__)) for name in NAMES}
+COMMANDS = {name: import_module(f".commands.{name}", __package__) for name in NAMES}
 
 
 def make_parser() -> Parser:
@@ -69,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
         return 0
     if arguments.command is None:
         parser.error("which command? `espalier --help` lists them")
-    return COMMANDS[arguments.command].run(arguments)
+    return int(COMMANDS[arguments.command].run(arguments))
 
 
 def told(error: Exception) -> str:

@@ -47,29 +47,20 @@ def changed(name: str, kind: int, value: bytes | float | str) -> bytes:
 
 def hostile() -> Iterator[tuple[str, bytes]]:
     sizes = ("context_length", "embedding_length", "block_count", "attention.head_count", "attention.head_count_kv")
-    for name in (
-        *sizes,
-        "feed_forward_length",
-        "rope.dimension_count",
-        "vocab_size",
-        "expert_count",
-        "expert_used_count",
-    ):
+    others = ("feed_forward_length", "rope.dimension_count", "vocab_size", "expert_count", "expert_used_count")
+    for name in sizes + others:
         for value in (0, 1, 2**31 - 1, 2**31, 2**32 - 1):
             yield f"{name}={value}", changed(f"llama.{name}", U32, value)
-        others = ((I32, -1), (U64, 2**63), (F32, math.nan), (F64, math.inf), (TEXT, "many"), (ARRAY, listed(U32, 0)))
-        for kind, value in others:
+        wrong = ((I32, -1), (U64, 2**63), (F32, math.nan), (F64, math.inf), (TEXT, "many"), (ARRAY, listed(U32, 0)))
+        for kind, value in wrong:
             yield f"{name}={value!r}", changed(f"llama.{name}", kind, value)
     for value in (math.nan, math.inf, -1.0):
         yield f"epsilon={value}", changed("llama.attention.layer_norm_rms_epsilon", F32, value)
     for alignment in (0, 1, 3, 2**31):
         yield f"alignment={alignment}", changed("general.alignment", U32, alignment)
-    lists = {
-        "huge": listed(U32, 2**62),
-        "of lists": listed(ARRAY, 9, listed(ARRAY, 9) * 9),
-        "texts": listed(TEXT, 2**62),
-    }
-    for name, value in {**lists, "of texts": listed(TEXT, 1, text("x"))}.items():
+    lists = {"huge": listed(U32, 2**62), "of lists": listed(ARRAY, 9, listed(ARRAY, 9) * 9)}
+    lists |= {"texts": listed(TEXT, 2**62), "of texts": listed(TEXT, 1, text("x"))}
+    for name, value in lists.items():
         yield f"list {name}", changed("llama.attention.head_count_kv", ARRAY, value)
     for count in (0, 2**31, 2**64 - 1):
         yield f"{count} fields", MODEL[:16] + struct.pack("<Q", count) + MODEL[24:]

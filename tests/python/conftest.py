@@ -190,13 +190,23 @@ def sensible(request: dict[str, Any]) -> str:
     return f"I think so. {stop.replace('/', '')} thing {draw % 4} {stop}"
 
 
+def completion(text: str) -> tuple[int, bytes]:
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    return 200, json.dumps({"choices": [choice], "usage": usage}).encode()
+
+
+def sensibly(request: dict[str, Any]) -> tuple[int, bytes]:
+    return completion(sensible(request))
+
+
 @dataclass
 class ModelServer:
     """An OpenAI-compatible server on the loopback. `respond` gives (status, body) for a request.
 
     In a build without curl it skips the test that starts it."""
 
-    respond: Callable[[dict[str, Any]], tuple[int, bytes]]
+    respond: Callable[[dict[str, Any]], tuple[int, bytes]] = sensibly
     owner: str = ""
     """Of its models, which says what sort of server it is."""
     requests: list[dict[str, Any]] = field(default_factory=list)
@@ -272,15 +282,9 @@ class ModelServer:
         self._server.server_close()
 
 
-def completion(text: str) -> tuple[int, bytes]:
-    choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
-    return 200, json.dumps({"choices": [choice], "usage": usage}).encode()
-
-
 @pytest.fixture
 def server() -> Iterator[ModelServer]:
-    with ModelServer(lambda request: completion(sensible(request))) as running:
+    with ModelServer() as running:
         yield running
 
 

@@ -8,20 +8,17 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from conftest import ModelServer, completion, sensible, start
+from conftest import ModelServer, sensibly, start
 
 
 def everything(request: dict[str, Any]) -> tuple[int, bytes]:
     """A model, a retriever, a value server and an encoder in one: each reply follows from the request alone."""
     if "messages" in request:
-        return completion(sensible(request))
+        return sensibly(request)
     if "queries" in request:
         hits = [
-            [
-                {"document": {"id": f"{query}-{i}", "contents": f'"{query} {i}"\nfacts'}, "score": 1 - i / 9}
-                for i in range(2)
-            ]
-            for query in request["queries"]
+            [{"document": {"id": f"{q}-{i}", "contents": f'"{q} {i}"\nfacts'}, "score": 1 - i / 9} for i in range(2)]
+            for q in request["queries"]
         ]
         return 200, json.dumps({"result": hits}).encode()
     if "texts" in request:

@@ -7,7 +7,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, espalier, good, inputs, needs_journal, refused, rows, sensible
+from conftest import ModelServer, completion, espalier, good, inputs, needs_journal, refused, rows
 
 pytestmark = needs_journal
 
@@ -126,7 +126,7 @@ def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: 
 
 def test_a_function_may_annotate_a_run_whose_own_model_thinks(data: dict[str, Any], tmp_path: Path):
     small = {"method": "prorag", "limit": 1, "set": {"simulations": 4, "annotate": "none"}}
-    with ModelServer(lambda request: completion(sensible(request)), owner="vllm") as server:
+    with ModelServer(owner="vllm") as server:
         thinking = {"model": server.url, "model_name": "m", "constrain": "off", "thinking": "off"}
         esp.expand(**data, **small, **thinking, out=tmp_path / "run")
     asked: list[int] = []

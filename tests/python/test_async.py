@@ -10,7 +10,7 @@ import traceback
 
 import espalier as esp
 import pytest
-from conftest import completion, contents, needs_journal, sensible
+from conftest import contents, needs_journal, sensibly
 from espalier import problem
 from espalier.bridge import tasks as _tasks
 from espalier.bridge.awaited import awaited
@@ -368,7 +368,7 @@ def test_a_cancelled_expand_goes_on_where_it_was_stopped(data, server, tmp_path)
     def answer_some(request):
         if next(numbers) >= 8:
             server.released.wait(60)
-        return completion(sensible(request))
+        return sensibly(request)
 
     server.respond = answer_some
 

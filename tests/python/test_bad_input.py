@@ -55,14 +55,8 @@ def test_an_output_that_cannot_be_written_is_named(files: Path, tmp_path: Path):
 def test_what_is_no_file_is_refused_and_nobody_waits_for_it(files: Path, tmp_path: Path):
     words = ["expand", *inputs(files), "--model", "http://127.0.0.1:9/v1", "--model-name", "m", "--out", tmp_path / "o"]
     makers = (os.mkfifo, Path.mkdir, lambda path: path.symlink_to(path), lambda path: path.symlink_to("/dev/zero"))
-    places = (
-        "questions/q.jsonl",
-        "questions/q.json",
-        "corpus/c",
-        "config/run.yaml",
-        "api-key-file/k",
-        "prompts/rollout.txt",
-    )
+    places = ["questions/q.jsonl", "questions/q.json", "corpus/c", "config/run.yaml"]
+    places += ["api-key-file/k", "prompts/rollout.txt"]
     for number, make in enumerate(makers):
         for place in places if number else places[::5]:  # a pipe without a writer takes five seconds
             path = tmp_path / str(number) / place

@@ -8,25 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import (
-    ModelServer,
-    completion,
-    contents,
-    espalier,
-    good,
-    inputs,
-    needs_http,
-    needs_journal,
-    refused,
-    rows,
-    sensible,
-)
+from conftest import ModelServer, contents, espalier, good, inputs, needs_http, needs_journal, refused, rows, sensibly
 from espalier.batch import ingest, prepare
 
 pytestmark = [needs_http, needs_journal]
 
 
-def answered(requests: Path, respond: Callable[[dict[str, Any]], tuple[int, bytes]], order: int = 1) -> Path:
+def answered(requests: Path, respond: Callable[[dict[str, Any]], tuple[int, bytes]] = sensibly, order: int = 1) -> Path:
     """What a batch API makes of a file of requests; lines come back in another order."""
     lines = []
     for row in rows(requests)[::order]:
@@ -44,7 +32,7 @@ def job(files: Path, out: Path) -> list[object]:
     return [*inputs(files), "--limit", 4, "--model-name", "m", "--out", out, *shallow]
 
 
-def finish(files: Path, out: Path, respond: Callable[[dict[str, Any]], tuple[int, bytes]]) -> int:
+def finish(files: Path, out: Path) -> int:
     """Rounds until the run is complete; returns their number."""
     for round in range(50):
         done = espalier("batch", "prepare", *job(files, out), "--most", 7, "--json")
@@ -56,15 +44,15 @@ def finish(files: Path, out: Path, respond: Callable[[dict[str, Any]], tuple[int
         assert sum(len(rows(Path(file))) for file in told["files"]) == told["requests"] > 0
         assert all(len(rows(Path(file))) <= 7 for file in told["files"])
         for file in told["files"]:
-            good("batch", "ingest", out, answered(Path(file), respond, -1))
+            good("batch", "ingest", out, answered(Path(file), order=-1))
     raise AssertionError("the run never ends")
 
 
 def test_a_run_in_rounds_ends_in_the_bytes_of_an_online_run(files: Path, tmp_path: Path):
-    with ModelServer(lambda request: completion(sensible(request))) as server:
+    with ModelServer() as server:
         good("expand", *job(files, tmp_path / "online"), "--model", server.url)
         asked = len(server.requests)
-        assert finish(files, tmp_path / "rounds", lambda request: completion(sensible(request))) > 2
+        assert finish(files, tmp_path / "rounds") > 2
         assert contents(tmp_path / "rounds") == contents(tmp_path / "online")
         # The same keys: what a batch answered, an online run does not pay for again, and the other way round.
         server.requests.clear()
@@ -81,7 +69,7 @@ def test_a_failed_response_is_asked_again_and_a_stranger_is_counted(files: Path,
     requests = out / "batch" / "requests-0001.jsonl"
     ids = [row["custom_id"] for row in rows(requests)]
     assert f"{requests}: {len(ids)} requests wait" in refused(2, "batch", "prepare", *job(files, out))
-    responses = answered(requests, lambda request: completion(sensible(request)))
+    responses = answered(requests)
     lines = rows(responses)
     lines[0]["response"] = {"status_code": 429, "request_id": "r", "body": {"error": {"message": "later"}}}
     lines[1]["response"] = None
@@ -125,7 +113,7 @@ def test_both_steps_name_a_shared_journal_alike(files: Path, tmp_path: Path):
     settings = {name: files / f"{name}.jsonl" for name in ("questions", "corpus")}
     settings |= {"out": out, "model_name": "m", "limit": 1, "method": "direct", "journal_file": journal}
     round = prepare("answer", settings)
-    responses = answered(round.files[0], lambda request: completion(sensible(request)))
+    responses = answered(round.files[0])
     assert ingest(out, [responses], journal_file=journal).stored == round.requests
     assert not (out / "journal.sqlite").exists()
     again = prepare("answer", settings)

@@ -127,13 +127,8 @@ def test_no_secret_of_an_address_is_kept():
     words = ["expand", "--questions", "q", "--out", "o", "--model", "https://me:p@ss@host:1/v1?key=secret#x"]
     words += ["--endpoint", "http://u:secret@h/v1*2"]
     words += ["--model-for", "rollout=http://u:secret@h/v1?secret,name", "--encoder", "HTTP://secret@e/embed"]
-    words += [
-        "--retriever",
-        "http://u:secret@r/retrieve",
-        "--reranker",
-        "http://secret@r/rerank?key=secret&name=a/b&depth=9",
-    ]
-    words += ["--value-server", "http://secret@v/value?secret"]
+    words += ["--reranker", "http://secret@r/rerank?key=secret&name=a/b&depth=9"]
+    words += ["--retriever", "http://u:secret@r/retrieve", "--value-server", "http://secret@v/value?secret"]
     config = given(commands_of(parser)["expand"], parser.parse_args(words))
     assert "secret" not in json.dumps(config) and "p@ss" not in json.dumps(config)
     assert config["retriever"] == "http://r/retrieve" and config["value-server"] == "http://v/value"

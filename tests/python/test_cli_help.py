@@ -68,10 +68,7 @@ def test_a_mistyped_option_or_command_is_told_with_the_nearest_one(capsys: pytes
         (["expand", "--K", "3"], "espalier expand: unknown option '--K', write --set k=VALUE"),
         (["world", "--out", "w", "seed=3"], "espalier world: 'seed=3' is no option, did you mean '--seed'?"),
         (["world", "--out", "w", "-seed", "1"], "espalier world: '-seed' is no option, did you mean '--seed'?"),
-        (
-            ["world", "--out", "w", "a.jsonl"],
-            "espalier world: 'a.jsonl' is no option, and nothing else may stand there",
-        ),
+        (["world", "--out", "w", "a.b"], "espalier world: 'a.b' is no option, and nothing else may stand there"),
         (["index", "buld"], "espalier index: unknown command 'buld', did you mean 'build'?"),
     ):
         with pytest.raises(SystemExit) as ended:

@@ -76,13 +76,8 @@ POPQA_CELLS = (
 )
 POPQA = "\t".join(POPQA_HEADER.split()) + "\n" + POPQA_CELLS.replace("|", "\t") + "\n"
 NQ = {"question": "who wrote it", "answer": ["Gus", "Gus H"]}
-WEB = [
-    {
-        "url": "http://f/en/hal",
-        "targetValue": '(list (description "Ida \\"I\\" B") (description Jo))',
-        "utterance": "q?",
-    }
-]
+IDA = '(list (description "Ida \\"I\\" B") (description Jo))'
+WEB = [{"url": "http://f/en/hal", "targetValue": IDA, "utterance": "q?"}]
 TRIVIA = {
     "Data": [
         {
@@ -156,10 +151,7 @@ def one(path: Path, format: str | None = None, **options: Any):
     [
         ("hotpot_dev.json", [HOTPOT]),
         ("hub.jsonl", [HOTPOT_HUB]),
-        (
-            "flash.jsonl",
-            [{"id": "h1", "question": HOTPOT["question"], "golden_answers": ["Cor"], "metadata": HOTPOT_HUB}],
-        ),
+        ("flash.jsonl", [{"id": "h1", "question": "?", "golden_answers": ["Cor"], "metadata": HOTPOT_HUB}]),
     ],
 )
 def test_hotpotqa_in_each_form(tmp_path: Path, name: str, value: object):
@@ -319,6 +311,7 @@ def test_one_question_in_any_wrapping(tmp_path: Path):
     assert read[0] == read[1] == read[2]
 
 
+MIXED = [{"id": "1", "question": "a", "golden_answers": ["x"]}, NQ, WEB[0], HOTPOT]
 SQUAD = {"context": "c", "qas": [{"id": "1", "question": "who", "answers": [{"text": "x", "answer_start": 0}]}]}
 
 
@@ -326,11 +319,7 @@ SQUAD = {"context": "c", "qas": [{"id": "1", "question": "who", "answers": [{"te
     ("name", "value", "gold"),
     [
         ("dpr.json", [{"question": "who", "answers": ["x", "y"], "positive_ctxs": [{"title": "T"}]}], [["x", "y"]]),
-        (
-            "squad.json",
-            {"version": "1.1", "data": [{"title": "T", "paragraphs": [SQUAD, SQUAD | {"qas": []}]}]},
-            [["x"]],
-        ),
+        ("squad.json", {"version": "1.1", "data": [{"paragraphs": [SQUAD, SQUAD | {"qas": []}]}]}, [["x"]]),
         ("mrqa.jsonl", [{"header": {"dataset": "D"}}, SQUAD], [["x"]]),
         ("hub.jsonl", [{"id": 7, "question": "who", "answers": {"text": ["x", "x"], "answer_start": [0, 4]}}], [["x"]]),
         ("kilt.jsonl", [{"id": "1", "question": "who", "output": [{"answer": "x", "provenance": []}]}], [["x"]]),
@@ -340,16 +329,8 @@ SQUAD = {"context": "c", "qas": [{"id": "1", "question": "who", "answers": [{"te
         ],
         ("q.jsonl", [{"id": "1", "question": "who", "answer": "x", "answer_aliases": ["y"]}], [["x", "y"]]),
         ("q.jsonl", [{"id": "1", "question": "who", "answer": "x", "answers": ["The X", "y"]}], [["The X", "y"]]),
-        (
-            "q.jsonl",
-            [{"id": "1", "question": "a", "golden_answers": ["x"]}, NQ, WEB[0], HOTPOT],
-            [["x"], NQ["answer"], ['Ida "I" B', "Jo"], ["Cor"]],
-        ),
-        (
-            "q.csv",
-            'question,answer\na,[Untitled]\nb,{curly}\nc,"[""x"", ""y""]"\n',
-            [["[Untitled]"], ["{curly}"], ["x", "y"]],
-        ),
+        ("q.jsonl", MIXED, [["x"], NQ["answer"], ['Ida "I" B', "Jo"], ["Cor"]]),
+        ("q.csv", 'question,answer\na,[None]\nb,{c}\nc,"[""x"", ""y""]"\n', [["[None]"], ["{c}"], ["x", "y"]]),
     ],
 )
 def test_gold_is_read_whatever_its_name_and_form(tmp_path: Path, name: str, value: Any, gold: list[list[str]]):
@@ -416,11 +397,7 @@ def test_parquet_reads_as_json_lines_do(tmp_path: Path, row: dict[str, Any]):
         ("a.json", "[\n" + json.dumps(HOTPOT), "a.json, line 2: is not JSON"),
         ("a.json", '[{"a": 1}, {"a": {"b": [NaN]}}]', "a.json: row 2: field 'a.b.0': holds NaN, which is no JSON"),
         ("a.jsonl", json.dumps(NQ) + '\n{"a": -1e999}\n', "a.jsonl:2: field 'a': holds infinity, which is no JSON"),
-        (
-            "a.jsonl",
-            [NQ, {"id": "1", "question": "q", "answer": "x", "gold": "y"}],
-            "a.jsonl:2: field 'gold': looks like",
-        ),
+        ("a.jsonl", [NQ, {"id": "1", "question": "q", "answer": "x", "gold": "y"}], "a.jsonl:2: field 'gold': looks"),
         ("a.jsonl", [HOTPOT | {"aliases": ["y"]}], "a.jsonl:1: field 'aliases': looks like gold answers or aliases"),
         ("a.jsonl", [NQ, {"name": "x"}], "a.jsonl:2: is in no form that is known"),
         ("a.jsonl", [{"question": "q", "answer": ["", " "]}], "field 'answer': holds an empty answer"),
@@ -474,11 +451,8 @@ def test_the_command_writes_what_runs_read(tmp_path: Path):
     assert "2 questions" in done.stdout and "4 passages" in done.stdout
     ids = {p.id for p in esp.read_passages(corpus)}
     assert len(ids) == 4 and {i for row in rows(out) for i in row["metadata"]["gold_doc_ids"]} <= ids
-    assert rows(corpus)[0] | {"id": ""} == {
-        "id": "",
-        "title": "Aru",
-        "contents": "Aru\nThe Aru rises in Cor. It is long.",
-    }
+    first = {"title": "Aru", "contents": "Aru\nThe Aru rises in Cor. It is long."}
+    assert rows(corpus)[0] == rows(corpus)[0] | first
     raw = espalier("expand", "--questions", source, "--corpus", corpus, "--out", tmp_path / "run")
     assert raw.returncode == 3 and f"in the form of hotpotqa: `espalier questions {source} --out" in raw.stderr
     musique = put(tmp_path / "musique.jsonl", [MUSIQUE])

@@ -9,22 +9,14 @@ import pytest
 from conftest import PARTS, espalier, inputs
 
 pytestmark = pytest.mark.skipif(any(PARTS.values()), reason="a part that is not in the build has a code of its own")
-PROMPTS = {
-    "not_utf8": b"{question} {history} \xff",
-    "utf16": "{question}".encode("utf-16"),
-    "slotless": b"x",
-    "empty": b"",
-}
+PROMPTS = {"not_utf8": b"{question} {history} \xff", "utf16": "{question}".encode("utf-16")}
+PROMPTS |= {"slotless": b"x", "empty": b""}
 OPTIONS = [
     *(f"SERVER --{limit}={value}" for limit in ("timeout", "deadline") for value in ("nan", "inf", "0", "-1", "1e300")),
     *(f"SERVER {more}" for more in ("--attempts=-1", "--endpoint x", "--endpoint http://h:8/v1*0", "--thinking maybe")),
     *(f"SERVER {more}" for more in ("--extra-body {", "--server no", "--model-for rollout=x")),
     *(f"--method airrag {more}" for more in ("--set n_qt=3", "--set n_sa=2", "--prune keep(top_k:1)")),
-    *(
-        "--method airrag --set select=embedding",
-        "--method airrag-lite --set n_say=3",
-        "--endpoint http://h:8/v1",
-    ),
+    *("--method airrag --set select=embedding", "--method airrag-lite --set n_say=3", "--endpoint http://h:8/v1"),
     *("--model http://h:9/v1", "--model gpt-4 --constrain off", "--model http://h:9/v1 --model-name m --shard 1/2"),
     *("--retriever http://h:9/retrieve --timeout=nan", "--retriever bm26", "--retriever http://", "--retriever dense"),
     *("--retriever faiss:w/questions.jsonl", "--reranker x", "--reranker http://h:9/rerank?depth=0", "--shard 3/2"),
@@ -40,18 +32,12 @@ FILES = [
     *(f"--journal w/{name}" for name in ("none/j.sqlite", "questions.jsonl", "")),
     *(f"--out w/{name}" for name in ("questions.jsonl", "questions.jsonl/below", "damaged")),
     *("--replay --out w/fresh", "--config w/none.yaml", "--model gguf:w/none.gguf"),
-    *(
-        "SERVER --retriever faiss:w/none --encoder http://h:9/v1",
-        "--model hf:w/none",
-        "eval --methods cot --corpus w/none",
-    ),
+    *("SERVER --retriever faiss:w/none --encoder http://h:9/v1", "--model hf:w/none"),
+    "eval --methods cot --corpus w/none",
     *("--method decouple --value-head w/none --encoder http://h:9/v1", "batch prepare --model-name m --corpus w/none"),
 ]
-TAKEN = [
-    (0, "--method airrag --preset paper --set n_say=3"),
-    (0, "--method airrag-lite --set n_qt=3"),
-    (0, "--out w/held"),
-]
+TAKEN = ["--method airrag --preset paper --set n_say=3", "--method airrag-lite --set n_qt=3", "--out w/held"]
+LINES = [(code, line) for code, lines in {2: OPTIONS, 3: FILES, 0: TAKEN}.items() for line in lines]
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +55,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(("code", "line"), [(2, one) for one in OPTIONS] + [(3, one) for one in FILES] + TAKEN)
+@pytest.mark.parametrize(("code", "line"), LINES)
 def test_a_dry_run_refuses_what_the_run_refuses(code: int, line: str, world: Path, tmp_path: Path):
     server = "--model http://127.0.0.1:9/v1 --model-name m --constrain off"
     words = line.replace("SERVER", server).replace("w/", f"{world}/").split()

@@ -28,11 +28,8 @@ LINE = "\nWrite no marks. In place of <search> </search> call the tool search, i
 LINE += "tool answer.\n"
 
 ORIGIN = {"tree": "q1", "nodes": [1], "method": "decex"}
-STEP = SFT | {
-    "prompt": "Q\n",
-    "completion": f"<think> Hm. </think>\n<search> {AWKWARD} </search>",
-    "provenance": ORIGIN,
-}
+STEP = SFT | {"prompt": "Q\n", "provenance": ORIGIN}
+STEP["completion"] = f"<think> Hm. </think>\n<search> {AWKWARD} </search>"
 TALK = CHAT | {"provenance": {"tree": "q1", "nodes": [0, 3, 9], "method": "decouple"}}
 SIDES = PAIR | {"prompt": "Q\n<think> Hm", "chosen": " so. </think>\n<search> x </search>", "rejected": " or not."}
 META = {"id": "q1#9", "meta": {"tree": "q1", "nodes": [0, 3, 9]}}
@@ -47,6 +44,8 @@ def called(content: str, name: str, **arguments: str) -> dict[str, Any]:
     return said("assistant", content) | {"tool_calls": [{"type": "function", "function": function}]}
 
 
+SEARCHED = '<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>'
+ANSWERED = '<tool_call>{"name": "answer", "arguments": {"answer": "y"}}</tool_call>'
 FIRST, LAST = called("Hm.", "search", query="x"), called("So.", "answer", answer="y")
 BEFORE = [said("system", "Solve."), said("user", "Who?")]
 FOUND = {"role": "tool", "name": "search", "content": "Doc 1"}
@@ -71,15 +70,9 @@ def test_a_conversation_with_a_search_and_an_answer(tmp_path: Path):
         "system": "Solve.",
         "conversations": [
             {"from": "human", "value": "Who?"},
-            {
-                "from": "function_call",
-                "value": 'Hm.\n<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>',
-            },
+            {"from": "function_call", "value": f"Hm.\n{SEARCHED}"},
             {"from": "observation", "value": "Doc 1"},
-            {
-                "from": "function_call",
-                "value": 'So.\n<tool_call>{"name": "answer", "arguments": {"answer": "y"}}</tool_call>',
-            },
+            {"from": "function_call", "value": f"So.\n{ANSWERED}"},
         ],
         "tools": TOOLS,
     }
@@ -107,10 +100,7 @@ def test_a_pair_of_which_one_side_ends_within_a_thought(tmp_path: Path):
     }
     assert only(run, "dpo.sharegpt_ranking") == row | {
         "conversations": [{"from": "human", "value": "Q\n" + LINE}],
-        "chosen": {
-            "from": "function_call",
-            "value": 'Hm so.\n<tool_call>{"name": "search", "arguments": {"query": "x"}}</tool_call>',
-        },
+        "chosen": {"from": "function_call", "value": f"Hm so.\n{SEARCHED}"},
         "rejected": {"from": "gpt", "value": "Hm or not."},
     }
 
@@ -127,11 +117,7 @@ def test_a_pair_of_which_one_side_ends_within_a_thought(tmp_path: Path):
         ("reasonrag", "t\n<evidence> a </evidence>", ("t", "sub_answer", "a")),
         ("reasonrag", "t\n<query> a </query>\n", ("t", "search", "a")),
         ("decouple", 'Search(["a", "b (c)"])', ("", "search", '["a", "b (c)"]')),
-        (
-            "decouple",
-            "I may Search(a)\nSearch(b) or c.\nFinish(d)",
-            ("I may Search(a)\nSearch(b) or c.", "answer", "d"),
-        ),
+        ("decouple", "A Search(a)\nSearch(b) or c.\nFinish(d)", ("A Search(a)\nSearch(b) or c.", "answer", "d")),
         ("decouple", "t\nSearch(a\nFinish(b))", ("t", "search", "a\nFinish(b)")),
         ("decouple", "t\nSearch(a) b)", ("t", "search", "a) b")),
         ("decouple", "t\nFinish(a ( b)", ("t", "answer", "a ( b")),

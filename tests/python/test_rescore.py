@@ -7,7 +7,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, good, inputs, needs_journal, refused, rows, sensible
+from conftest import ModelServer, good, inputs, needs_journal, refused, rows
 
 pytestmark = needs_journal
 
@@ -65,7 +65,7 @@ def test_what_an_older_record_lacks_has_its_default(finished: Path, tmp_path: Pa
 
 
 def test_a_server_that_is_gone_is_not_missed(files: Path, tmp_path: Path):
-    with ModelServer(lambda request: completion(sensible(request))) as server:
+    with ModelServer() as server:
         model = ["--model", server.url, "--model-name", "m"]
         good("expand", *inputs(files), "--limit", 3, *model, "--out", tmp_path / "run")
     again = esp.rescore(tmp_path / "run", {"reward": "em"}, out=tmp_path / "em")

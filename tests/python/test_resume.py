@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import espalier as esp
-from conftest import ModelServer, completion, contents, good, inputs, needs_journal, sensible, start
+from conftest import ModelServer, contents, good, inputs, needs_journal, sensibly, start
 from killing import Counted, kill_until_done
 
 pytestmark = needs_journal
@@ -47,10 +47,10 @@ def test_ctrl_c_ends_a_waiting_run_and_the_next_goes_on(files: Path, tmp_path: P
     def hangs_after_30(request):
         if next(numbers) >= 30:
             flaky.released.wait(300)
-        return completion(sensible(request))
+        return sensibly(request)
 
     command = ["expand", *inputs(files), "--limit", 4, "--model-name", "m"]
-    with ModelServer(lambda request: completion(sensible(request))) as steady:
+    with ModelServer() as steady:
         good(*command, "--model", steady.url, "--out", tmp_path / "whole")
         asked = len(steady.requests)
         with ModelServer(hangs_after_30) as flaky:

@@ -8,18 +8,7 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import (
-    ModelServer,
-    completion,
-    contents,
-    espalier,
-    good,
-    inputs,
-    needs_http,
-    needs_journal,
-    refused,
-    sensible,
-)
+from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_http, needs_journal, refused
 
 pytestmark = needs_http
 
@@ -68,7 +57,7 @@ def test_an_answer_may_be_begun_and_a_prompt_may_be_token_ids():
 
 @needs_journal
 def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
-    with ModelServer(lambda request: completion(sensible(request)), owner="sglang") as server:
+    with ModelServer(owner="sglang") as server:
         model = ["--model", server.url, "--model-name", "m"]
         command = ["answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path]
         good(*command)
@@ -83,10 +72,7 @@ def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
     [
         (["--thinking", 50, "--server", "openai"], "'openai' cannot be asked for a number of thinking tokens"),
         (["--constrain", "always", "--server", "other"], "'other' cannot be asked for a grammar"),
-        (
-            ["--set", "sampling.rollout.constrain=draft", "--server", "other"],
-            "prompt 'rollout': a server of the sort",
-        ),
+        (["--set", "sampling.rollout.constrain=draft", "--server", "other"], "prompt 'rollout': a server of the sort"),
         (["--protocol", "tools", "--server", "other"], "cannot be asked for calls of tools"),
     ],
 )
@@ -100,7 +86,7 @@ def test_what_a_server_cannot_be_asked_is_refused_at_the_start(options, reason, 
 @needs_journal
 @pytest.mark.parametrize(("owner", "code"), [("vllm", 0), ("nobody", 2)])
 def test_an_unknown_server_is_asked_before_it_is_refused(owner: str, code: int, files: Path, tmp_path: Path):
-    with ModelServer(lambda request: completion(sensible(request)), owner=owner) as server:
+    with ModelServer(owner=owner) as server:
         model = ["--model", server.url, "--model-name", "m", "--thinking", "on"]
         done = espalier("answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path)
     assert done.returncode == code, done.stderr
@@ -108,17 +94,13 @@ def test_an_unknown_server_is_asked_before_it_is_refused(owner: str, code: int, 
     assert ("'other' cannot be asked for thinking" in done.stderr) == (code == 2)
 
 
-def answers(request: dict) -> tuple[int, bytes]:
-    return completion(sensible(request))
-
-
 @needs_journal
 def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(tmp_path: Path):
     esp.write_world(tmp_path / "world", passages=300, questions=40, seed=5)  # so many that each server has some
     run = ["expand", *inputs(tmp_path / "world"), "--model-name", "m", "--in-flight", 16]
-    with ModelServer(answers) as alone:
+    with ModelServer() as alone:
         good(*run, "--model", alone.url, "--out", tmp_path / "one")
-    with ModelServer(answers) as a, ModelServer(answers) as b, ModelServer(lambda _: (503, b"")) as ill:
+    with ModelServer() as a, ModelServer() as b, ModelServer(lambda _: (503, b"")) as ill:
         endpoints = ["--endpoint", b.url + "*2", "--endpoint", ill.url]
         good(*run, "--model", a.url, *endpoints, "--out", tmp_path / "three")
         assert a.requests and b.requests
@@ -133,7 +115,7 @@ def test_several_servers_give_the_bytes_of_one_and_each_question_has_its_own(tmp
 @needs_journal
 def test_a_purposes_model_has_servers_of_its_own(files: Path, tmp_path: Path):
     run = ["expand", *inputs(files), "--model-name", "m"]
-    with ModelServer(answers) as main, ModelServer(answers) as a, ModelServer(answers) as b:
+    with ModelServer() as main, ModelServer() as a, ModelServer() as b:
         another = ["--model-for", f"rollout={a.url},m"]
         good(*run, "--model", main.url, *another, "--out", tmp_path / "one")
         seen = [len(server.requests) for server in (main, a, b)]

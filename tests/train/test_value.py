@@ -57,10 +57,8 @@ def test_values_are_read_behind_the_thought_and_behind_the_documents():
         (TEXT.removesuffix("\nFinish(y)\n"), 1.0),
     ]
     assert [(TEXT[:at].endswith("Doc 1"), v) for at, v in made.searches] == [(True, -0.25)]
-    assert [TEXT[begin:end] for begin, end in made.learned] == [
-        "Thought: Hm.\nSearch(x)\n",
-        "Thought: So.\nFinish(y)\n",
-    ]
+    learned = [TEXT[begin:end] for begin, end in made.learned]
+    assert learned == ["Thought: Hm.\nSearch(x)\n", "Thought: So.\nFinish(y)\n"]
 
 
 def test_a_server_reads_the_newest_step_where_training_did():

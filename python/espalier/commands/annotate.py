@@ -51,12 +51,10 @@ def run(arguments: argparse.Namespace) -> int:
         name, equals, model = text.partition("=")
         url, _, model_name = model.partition(",")
         with_[name] = (url, model_name) if equals else None
-    execution = {name: value for name in EXECUTION if (value := getattr(arguments, name)) is not None}
+    given = {name: value for name in EXECUTION if (value := getattr(arguments, name)) is not None}
     job = tracked(arguments.track)
     with shown_as(quiet=arguments.json) as view:
-        result = job(
-            "annotate", annotation(arguments.run, with_, arguments.out, arguments.constrain, **execution), view
-        )
+        result = job("annotate", annotation(arguments.run, with_, arguments.out, arguments.constrain, **given), view)
     say_json(result.summary) if arguments.json else say(*readable(result.summary))
     ended = tell_end(result, arguments, "see answers.jsonl" if arguments.out else "the run's files stay as they were")
     return ended or max([tell_unread(name, result.summary) for name in with_])

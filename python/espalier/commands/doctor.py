@@ -38,14 +38,7 @@ def examined(settings: Mapping[str, Any]) -> Iterator[Finding]:
         yield problem(
             "options", error, f"mend it. `espalier options --method {settings['method']}` lists what --set takes"
         )
-    for part in (
-        inputs.check_package,
-        inputs.check_questions,
-        inputs.check_passages,
-        inputs.check_folder,
-        inputs.check_journal,
-        inputs.check_key,
-    ):
+    for part in inputs.CHECKS:
         yield from part(settings)
     models = list(services.check_models(settings))
     yield from models

@@ -37,9 +37,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--budget", metavar="calls=N|tokens=N|usd=X", help="what a question may cost, the same for every method"
     )
-    parser.add_argument(
-        "--baseline", metavar="METHOD", help="what the others are tested against (the one with the best F1)"
-    )
+    parser.add_argument("--baseline", metavar="METHOD", help="what others are tested against (that with the best F1)")
     parser.add_argument(
         "--sweep",
         action="append",

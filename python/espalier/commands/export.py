@@ -28,9 +28,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="gets the files, README.md and, for LLaMA-Factory, dataset_info.json",
     )
-    parser.add_argument(
-        "--from", dest="product", metavar="ROWS", help="rows of the run to take: sft, rft, dpo, prm ..."
-    )
+    parser.add_argument("--from", dest="product", metavar="ROWS", help="the run's rows to take: sft, rft, dpo, prm ...")
     parser.add_argument(
         "--style",
         default="conversational",

@@ -17,7 +17,7 @@ from ..io.files import opened
 from ..io.terminal import say, say_json
 from ..runs.progress import ProgressView, eta, shown_as
 from ..runs.summary import table
-from .shared.encoder import add_encoder_options, add_retriever_option, encoder_of, retriever_over
+from .shared.encoder import ANALYZERS, add_encoder_options, add_retriever_option, encoder_of, retriever_over
 from .shared.parser import add_command
 
 SUMMARY = "Build, describe and search an index of a corpus, in a folder."
@@ -38,9 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--corpus", required=True, metavar="FILE", help="JSON lines with id, title, contents, or TSV, plain or .gz"
     )
     build.add_argument("--out", required=True, metavar="DIR", help="folder of the index")
-    build.add_argument(
-        "--analyzer", default="simple", choices=["simple", "english-lucene"], help="what a word is (simple)"
-    )
+    build.add_argument("--analyzer", default="simple", choices=ANALYZERS, help="what a word is (simple)")
     build.add_argument("--k1", type=float, default=1.2, metavar="X", help="saturation of repeated words (1.2)")
     build.add_argument("--b", type=float, default=0.75, metavar="X", help="weight of a passage's length (0.75)")
     build.add_argument("--threads", type=int, default=0, metavar="N", help="0 = one per core. It never changes a byte")

@@ -23,9 +23,7 @@ EXAMPLES = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="folder of a finished run")
-    parser.add_argument(
-        "other", metavar="RUN2", nargs="?", help="folder of a second one. Shared questions are compared"
-    )
+    parser.add_argument("other", metavar="RUN2", nargs="?", help="folder of a second. Shared questions are compared")
     parser.add_argument("--out", metavar="FILE", help="the page (RUN/report.html, of two runs RUN/compared.html)")
     parser.add_argument("--questions", metavar="FILE", help="those of two runs, if they are no longer where they were")
     parser.add_argument("--rows", type=int, default=20, metavar="N", help="rows of two runs to print, 0 = all (20)")

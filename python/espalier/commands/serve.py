@@ -12,7 +12,7 @@ from .. import _core
 from .._core import Bm25, Index, Retriever
 from ..errors import MissingPart
 from ..io.read import read_passages
-from .shared.encoder import add_encoder_options, add_retriever_option, retriever_over
+from .shared.encoder import ANALYZERS, add_encoder_options, add_retriever_option, retriever_over
 from .shared.parser import add_command
 from .shared.run_options import add_run_options, settings_of
 
@@ -90,9 +90,7 @@ def add_retriever_options(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--index", help="folder of `espalier index build`", metavar="DIR")
     parser.add_argument("--k1", type=float, metavar="X", help="BM25 of a corpus: saturation of repeated words (1.2)")
     parser.add_argument("--b", type=float, metavar="X", help="BM25 of a corpus: weight of a passage's length (0.75)")
-    parser.add_argument(
-        "--analyzer", choices=["simple", "english-lucene"], help="BM25 of a corpus: what a word is (simple)"
-    )
+    parser.add_argument("--analyzer", choices=ANALYZERS, help="BM25 of a corpus: what a word is (simple)")
     add_retriever_option(parser)
     add_encoder_options(parser)
     add_number(parser, "--topk", "passages per query if a request gives no number", 3)

@@ -17,9 +17,7 @@ EXAMPLES = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", required=True, metavar="DIR", help="gets questions.jsonl and corpus.jsonl")
-    parser.add_argument(
-        "--passages", type=int, default=2000, metavar="N", help="number of passages, one per entity (2000)"
-    )
+    parser.add_argument("--passages", type=int, default=2000, metavar="N", help="one per entity (2000)")
     parser.add_argument("--questions", type=int, default=100, metavar="N", help="all different (100)")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="equal seeds give equal worlds (1)")
     parser.add_argument("--max-hops", type=int, default=4, metavar="N", help="longest chain, 1 to 4 (4)")

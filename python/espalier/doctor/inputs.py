@@ -149,3 +149,6 @@ def check_key(settings: Mapping[str, Any]) -> Iterator[Finding]:
     elif "://" in (settings.get("model") or ""):
         advice = "set OPENAI_API_KEY or give --api-key-file if the server wants one"
         yield warning("key", "there is none", advice)
+
+
+CHECKS = (check_package, check_questions, check_passages, check_folder, check_journal, check_key)

@@ -38,9 +38,7 @@ def budget_options(limits: Mapping[str, float], chosen: Mapping[str, str]) -> di
     options = {OPTIONS[unit]: f"{limit:.17g}" for unit, limit in limits.items()}
     for name in chosen:
         if any(name == option or name.endswith("." + option) for option in options):
-            raise ValueError(
-                f"--budget is the same for every method, --set {name} would make it unequal: give one of them"
-            )
+            raise ValueError(f"--budget is the same for every method, --set {name} would make it unequal: give one")
     if "usd" in limits and not {"price_in", "price_out"} & chosen.keys():
         raise ValueError("--budget usd=... needs --price in=USD,out=USD")
     return options

@@ -84,9 +84,8 @@ def compare_runs(a: Path, b: Path, questions: str | Path | None = None) -> Row:
     records = [finished(folder) for folder in folders]
     check_same_questions(folders, records)
     rows: list[Row] = []
-    for question, one, other in zip(
-        gold_of(records[0], questions), records[0]["answers"], records[1]["answers"], strict=True
-    ):
+    answers = (record["answers"] for record in records)
+    for question, one, other in zip(gold_of(records[0], questions), *answers, strict=True):
         sides = [side(row, question.gold) for row in (one, other)]
         equal = [all(sides[0][m] == sides[1][m] for m in METRICS), same(one["answer"], other["answer"])]
         row: Row = {"id": question.id, "question": question.text, "gold": question.gold, "differ": not all(equal)}

@@ -70,9 +70,8 @@ def main_table(result: Mapping[str, Any]) -> Table:
         name = run["name"] + ("*" if run["stopped_by_budget"] else "")
         row = [name, *scores, score(own["em"]), score(own["f1"]), *found, *costs, seconds, *usd]
         rows.append([*row, percent(run["readable"]) or None, run["null_predictions"]])
-    rows += [
-        [run["name"], "failed", *[None] * (len(header) - 2)] for run in result["runs"] if run["status"] == "failed"
-    ]
+    failed = [run for run in result["runs"] if run["status"] == "failed"]
+    rows += [[run["name"], "failed", *[None] * (len(header) - 2)] for run in failed]
     notes = [
         "EM, F1 and Acc (a gold answer stands in the prediction: cover-EM) in percent of all questions, common profile",
         "own: as the method's paper scores; titles, answers: share of the supporting titles, and of the gold answers, "
@@ -83,7 +82,7 @@ def main_table(result: Mapping[str, Any]) -> Table:
         notes.append(
             f"* its budget cut searches short, on so many of {result['questions']} questions: {', '.join(cut)}"
         )
-    notes += [f"{run['name']} failed: {run['error']}" for run in result["runs"] if run["status"] == "failed"]
+    notes += [f"{run['name']} failed: {run['error']}" for run in failed]
     notes += [f"{run['name']}: {run['open']} questions are open, scored 0" for run in finished(result) if run["open"]]
     return Table("main", "Methods", header, rows, notes)
 

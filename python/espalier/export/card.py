@@ -46,9 +46,7 @@ def front(files: Sequence[Exported]) -> list[str]:
 def warnings(summary: Mapping[str, Any]) -> list[str]:
     said = []
     if summary.get("simulated"):
-        said.append(
-            "**Simulated:** no real language model was asked. The rows are for trying out tools, not for training."
-        )
+        said.append("**Simulated:** no real language model was asked. The rows are to try tools with, not to train on.")
     if summary.get("oracle"):
         said.append("**Oracle:** gold answers steered the search. Do not compare its answers with those of a model.")
     return [line for text in said for line in (text, "")]

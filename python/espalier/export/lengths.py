@@ -55,9 +55,7 @@ class Report:
     """How many are kept, cut, dropped or refused."""
 
 
-TRL_SFT = Rule(
-    "trl SFTTrainer", 1024, "keeps the first {n} tokens; drops rows of which nothing learned is left", prompt=0
-)
+TRL_SFT = Rule("trl SFTTrainer", 1024, "keeps the first {n} tokens; drops rows with nothing learned left", prompt=0)
 TRL_DPO = Rule("trl DPOTrainer", 1024, "keeps the first {n} tokens; drops prompts of {n} or more", prompt=0)
 TRL_REWARD = Rule("trl RewardTrainer", 1024, "drops pairs with a side over {n} tokens", "dropped")
 LLAMA_FACTORY = Rule("llamafactory", 2048, "cuts rows over cutoff_len {n}")
@@ -150,9 +148,7 @@ def measured(row: Columns, tokenizer: Tokenizer) -> Size:
     return Size(max(map(len, whole)), min(common(before, ids) for ids in whole))
 
 
-def length_report(
-    format: Format, rows: Iterable[Columns], tokenizer: Tokenizer, limit: int | None = None
-) -> list[Report]:
+def length_report(format: Format, rows: Iterable[Columns], tokenizer: Tokenizer, limit: int | None) -> list[Report]:
     """What each trainer of a format would do to its rows, under its own limit or the given one."""
     rules = [rule for rule in RULES.get(format.name, ()) if rule.trainer.split()[0] in format.trainers]
     reports = [Report(r.trainer, n := limit or r.limit, r.says.format(n=f"{n:,}")) for r in rules]

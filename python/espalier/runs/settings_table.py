@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,9 +19,8 @@ def split(setting: str, address: str) -> tuple[str, dict[str, str]]:
     known = PARTS.get(setting, {})
     pairs = [pair.partition("=") for pair in query.split("&") if pair]
     rest = "&".join("".join(pair) for pair in pairs if pair[0] not in known)
-    return base + (f"?{rest}" if rest else ""), {
-        known[key].name: unquote(text) for key, _, text in pairs if key in known
-    }
+    named = {known[key].name: unquote(text) for key, _, text in pairs if key in known}
+    return base + (f"?{rest}" if rest else ""), named
 
 
 def joined(setting: str, address: str, shown: str) -> str:
@@ -80,16 +80,11 @@ SETTINGS = {
     for row in _core.settings()
 }
 """Every setting by its keyword, group by group."""
-PARTS: dict[str, dict[str, Setting]] = {
-    base.name: parts
-    for base in SETTINGS.values()
-    if (
-        parts := {
-            one.option.partition("?")[2]: one for one in SETTINGS.values() if one.option.startswith(f"{base.option}?")
-        }
-    )
-}
+PARTS: dict[str, dict[str, Setting]] = {}
 """The settings that an address may name, by the setting that holds it and their keys in it."""
+for base, one in product(SETTINGS.values(), repeat=2):
+    if one.option.startswith(f"{base.option}?"):
+        PARTS.setdefault(base.name, {})[one.option.partition("?")[2]] = one
 
 
 def listed() -> str:

@@ -262,9 +262,8 @@ class Host:
         """Keeps pages in a browser of this machine from using a server without a key."""
         for header, url in (("Host", f"//{request.host}"), ("Origin", request.headers.get("Origin"))):
             if url is not None and not names_loopback(url):
-                raise Refusal(
-                    403, f"the header {header} names another machine, and this server has no key", "forbidden"
-                )
+                said = f"the header {header} names another machine, and this server has no key"
+                raise Refusal(403, said, "forbidden")
 
     async def _health(self, request: web.Request) -> web.Response:
         return web.json_response({"status": "ok"})

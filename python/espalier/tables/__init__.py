@@ -19,44 +19,27 @@ from .table import Table
 
 __all__ = ["Table", "nodes_of"]
 
-COSTS = {"completions": "int", "prompt_tokens": "int", "completion_tokens": "int", "retrievals": "int"}
+COSTS = dict.fromkeys(("completions", "prompt_tokens", "completion_tokens", "retrievals"), "int")
 UNREAD = dict.fromkeys(("unread", "cut", "cut_read", "refused", "repairs", "repaired", "constrained"), "int")
 """Counts that trees write where they are not 0."""
 ANSWERS = {
-    "question_id": "text",
-    "question": "text",
-    "answer": "text",
-    "status": "text",
-    "error": "text",
-    "em": "float",
-    "f1": "float",
-    "acc": "float",
+    **dict.fromkeys(("question_id", "question", "answer", "status", "error"), "text"),
+    **dict.fromkeys(("em", "f1", "acc"), "float"),
     **COSTS,
-    "started": "float",
-    "seconds": "float",
-    "cached": "int",
-    "attempts": "int",
+    **dict.fromkeys(("started", "seconds"), "float"),
+    **dict.fromkeys(("cached", "attempts"), "int"),
 }
 NODES = {
     "question_id": "text",
-    "node": "int",
-    "parent": "int",
-    "depth": "int",
-    "kind": "text",
-    "text": "text",
-    "thought": "text",
-    "key": "text",
+    **dict.fromkeys(("node", "parent", "depth"), "int"),
+    **dict.fromkeys(("kind", "text", "thought", "key"), "text"),
     "forced": "bool",
     "notice": "text",
     "documents": "texts",
     "visits": "int",
-    "value": "float",
-    "total": "float",
-    "reward": "float",
-    "prior": "float",
+    **dict.fromkeys(("value", "total", "reward", "prior"), "float"),
     "evaluated": "bool",
-    "status": "text",
-    "reason": "text",
+    **dict.fromkeys(("status", "reason"), "text"),
 }
 OF_THE_RUN = ("trees", "answers", "costs")
 """Files of rows that are no training data."""

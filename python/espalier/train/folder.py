@@ -81,9 +81,7 @@ def card(record: dict[str, Any]) -> str:
     """The model card as Markdown: the content of training.json, indented, so that no text in it can leave its place."""
     said = f"# A model trained by `espalier train {record['stage']}`\n\n"
     if record["simulated"]:
-        said += (
-            "**Simulated data:** no real language model wrote the rows. The model has learned a generated world.\n\n"
-        )
+        said += "**Simulated data:** no real language model wrote the rows. The model learned a generated world.\n\n"
     said += "What it was trained on, its figures, its options and versions:\n\n"
     return said + textwrap.indent(json_text(record), "    ")
 

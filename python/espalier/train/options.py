@@ -152,9 +152,7 @@ class ValueOptions(TrainOptions):
     """The options of `train value`."""
 
     stage: ClassVar[str] = "value"
-    summary: ClassVar[str] = (
-        "Train a value model on value.jsonl: two heads that value plans and searches (DecoupleRAG)."
-    )
+    summary: ClassVar[str] = "Train a value model on value.jsonl: two heads, for plans and searches (DecoupleRAG)."
     record: ClassVar[Any] = Dialogue
     alpha: float = option(
         0.1, "The weight of the two squared errors beside the loss of the policy's words, as in the paper.", "X"

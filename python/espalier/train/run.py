@@ -56,7 +56,7 @@ def run(
         if begin(out, plan, overwrite=options.overwrite):
             say(f"{out}: this training is finished")
             return recognised(out)
-        record = trained(options, source, data, out, next_files, {"versions": versions}, say, view)
+        record = trained(options, source, data, out, next_files, versions, say, view)
     shutil.rmtree(out / CHECKPOINTS, ignore_errors=True)  # only an unfinished training needs them
     return Trained(out, record["steps"], record["loss"], record["eval_loss"])
 
@@ -67,12 +67,11 @@ def trained(
     data: Data[Any],
     out: Path,
     next_files: Path,
-    known: dict[str, Any],
+    versions: dict[str, str],
     say: Callable[[str], None],
     view: ProgressView | None,
 ) -> dict[str, Any]:
-    """Trains, writes the files of the folder into `next_files`, and returns the content of training.json, with what is
-    `known` in it."""
+    """Trains, writes the files of the folder into `next_files`, and returns the content of training.json."""
     stage = STAGES[options.stage]
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
@@ -126,7 +125,7 @@ def trained(
         "rows": [one.described for one in data.inputs],
         "prompts": next((one.prompts for one in data.inputs if one.run), ""),
         "simulated": any(one.simulated for one in data.inputs),
-        **known,
+        "versions": versions,
         **setup.notes,
     }
     try:

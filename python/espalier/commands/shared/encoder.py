@@ -11,6 +11,7 @@ from ...runs.settings_table import addressed
 from .run_options import add_setting
 
 RETRIEVERS = ("bm25", "dense", "hybrid")
+ANALYZERS = ("simple", "english-lucene")
 
 
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:

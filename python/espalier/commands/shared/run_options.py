@@ -43,9 +43,7 @@ def settings_of(arguments: argparse.Namespace, without: Container[str] = ()) -> 
 
 
 def add_allow_failed(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--allow-failed", help="end with 0 though questions failed, unless all did", action="store_true"
-    )
+    parser.add_argument("--allow-failed", help="end with 0 if questions failed, unless all did", action="store_true")
 
 
 TYPES = {"int": int, "float": float}

@@ -21,14 +21,8 @@ def explicit(pair: Pair, choices: Choices) -> Iterator[Columns]:
     if choices.style == "tools":
         made = replies(pair.origin, sides)
         said, line, tools = [turn.message for turn in made.turns], made.line, {"tools": made.tools}
-    chosen, rejected = said
-    yield {
-        **pair.origin.columns,
-        "prompt": [user(pair.prompt + line)],
-        "chosen": [chosen],
-        "rejected": [rejected],
-        **tools,
-    }
+    prompt = [user(pair.prompt + line)]
+    yield {**pair.origin.columns, "prompt": prompt, "chosen": said[:1], "rejected": said[1:], **tools}
 
 
 EXPLICIT = Format("dpo.explicit", ("trl", "openrlhf"), ("dpo", "prm"), Pair, explicit, tools=("trl",))
