@@ -26,19 +26,16 @@ enum class FirstPlay : std::uint8_t {
 
 namespace detail {
 
-/// 1 / n and its square root. Those of small n, which most nodes have, are looked up.
-struct Inverse {
-  double of = 0, root = 0;
+/// 1 / n, its square root, and that of ln n. Those of small n, which most nodes have, are looked up.
+struct Roots {
+  double inverse = 0, of_inverse = 0, of_log = 0;
 };
-inline Inverse computed_inverse(std::uint32_t n) { return {1 / double(n), std::sqrt(1 / double(n))}; }
-inline const std::array<Inverse, 256> small_inverses = [] {
-  std::array<Inverse, 256> all{};
-  for (std::uint32_t n = 1; n < all.size(); ++n) all[n] = computed_inverse(n);
+inline double root_of_log(std::uint32_t n) { return std::sqrt(std::log(double(n))); }
+inline const std::array<Roots, 256> small_roots = [] {
+  std::array<Roots, 256> all{};
+  for (std::uint32_t n = 1; n < all.size(); ++n) all[n] = {1 / double(n), std::sqrt(1 / double(n)), root_of_log(n)};
   return all;
 }();
-inline Inverse inverse_of(std::uint32_t n) {
-  return n < small_inverses.size() ? small_inverses[n] : computed_inverse(n);
-}
 
 /// The mean that a child without visits gets below this parent.
 template <class Value>
@@ -73,15 +70,18 @@ class Uct {
   /// The score as a function of the child alone, so that the logarithm is taken once per parent.
   template <class Value>
   [[nodiscard]] auto at(const Node<Value>& parent) const {
-    const double n = parent.visits + parent.pending;
+    const std::uint32_t n = parent.visits + parent.pending;
+    const double log = n < detail::small_roots.size() ? detail::small_roots[n].of_log : detail::root_of_log(n);
     return [first = options_.first_play, number = options_.unvisited, &parent,
-            scaled = n > 1 ? options_.w * std::sqrt(std::log(n)) : 0](const Node<Value>& child) {
+            scaled = log > 0 ? options_.w * log : 0](const Node<Value>& child) {
       const std::uint32_t visits = child.visits + child.pending;
       if (visits == 0) return detail::unvisited_mean(first, number, parent) + scaled;
-      const auto inverse = detail::inverse_of(visits);
+      const bool small = visits < detail::small_roots.size();
+      const double inverse = small ? detail::small_roots[visits].inverse : 1 / double(visits);
+      const double root = small ? detail::small_roots[visits].of_inverse : std::sqrt(inverse);
       const double mean =
-          child.pending == 0 ? utility(child.total) * inverse.of : detail::mean_under_way(first, number, parent, child);
-      return mean + scaled * inverse.root;
+          child.pending == 0 ? utility(child.total) * inverse : detail::mean_under_way(first, number, parent, child);
+      return mean + scaled * root;
     };
   }
   /// The formula for one child.
