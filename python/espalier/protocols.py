@@ -109,6 +109,10 @@ Evaluator: TypeAlias = Callable[..., Batch[float]] | PerRequest[float | BaseExce
 """evaluator(states), with `seeds` if it wants them: a value for each of a problem's states, final or not."""
 
 
+Counts: TypeAlias = "NDArray[np.int64]"
+Numbers: TypeAlias = "NDArray[np.float64]"
+
+
 class SelectionPolicy(Protocol):
     """A score for each child of a node. The highest is selected, the oldest of equals.
 
@@ -116,23 +120,13 @@ class SelectionPolicy(Protocol):
     way. P: priors.
     """
 
-    def __call__(
-        self, visits: NDArray[np.int64], values: NDArray[np.float64], priors: NDArray[np.float64], /
-    ) -> ArrayLike: ...
+    def __call__(self, visits: Counts, values: Numbers, priors: Numbers, /) -> ArrayLike: ...
 
 
 class SiblingSelectionPolicy(Protocol):
     """A SelectionPolicy that also takes `siblings`: all that a native selection reads of a node's children."""
 
-    def __call__(
-        self,
-        visits: NDArray[np.int64],
-        values: NDArray[np.float64],
-        priors: NDArray[np.float64],
-        /,
-        *,
-        siblings: Siblings,
-    ) -> ArrayLike: ...
+    def __call__(self, visits: Counts, values: Numbers, priors: Numbers, /, *, siblings: Siblings) -> ArrayLike: ...
 
 
 Pruned: TypeAlias = Iterable[int] | Iterable[tuple[int, str]] | Verdict
@@ -159,4 +153,4 @@ PruningLike: TypeAlias = str | Pruning | PruningPolicy | _Before | _Keep
 class Backup(Protocol):
     """The new sums of values from the leaf to the root, of its visits (with this one) and the sums so far."""
 
-    def __call__(self, value: float, visits: NDArray[np.int64], sums: NDArray[np.float64], /) -> ArrayLike: ...
+    def __call__(self, value: float, visits: Counts, sums: Numbers, /) -> ArrayLike: ...

@@ -1,7 +1,5 @@
 """`espalier annotate`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
 from typing import Any

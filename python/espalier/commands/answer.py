@@ -1,7 +1,5 @@
 """`espalier answer`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

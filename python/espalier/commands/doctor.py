@@ -1,7 +1,5 @@
 """`espalier doctor`."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """`espalier expand`."""
 
-from __future__ import annotations
-
 import argparse
 
 from .shared.ray import RAY_OPTIONS, add_ray_options, job_of

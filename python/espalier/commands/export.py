@@ -1,7 +1,5 @@
 """`espalier export`."""
 
-from __future__ import annotations
-
 import argparse
 from dataclasses import asdict
 

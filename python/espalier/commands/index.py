@@ -1,7 +1,5 @@
 """`espalier index`: corpora and their indexes, in folders that are mapped into memory for searching."""
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import json

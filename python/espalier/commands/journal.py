@@ -1,7 +1,5 @@
 """`espalier journal`."""
 
-from __future__ import annotations
-
 import argparse
 import sqlite3
 from collections.abc import Sequence

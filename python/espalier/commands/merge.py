@@ -1,7 +1,5 @@
 """`espalier merge`."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..runs.merge import merge

@@ -1,7 +1,5 @@
 """`espalier prompts`: a method's prompts, and the check of a folder of one's own."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

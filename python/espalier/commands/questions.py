@@ -1,7 +1,5 @@
 """`espalier questions`: published sets of questions, as the files that runs read."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

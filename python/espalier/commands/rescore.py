@@ -1,7 +1,5 @@
 """`espalier rescore`."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..runs.progress import shown_as

@@ -1,9 +1,8 @@
 """`espalier serve`: its options, and what they come to."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Mapping
+from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -136,8 +135,7 @@ def run(arguments: argparse.Namespace) -> int:
     elif chosen["what"] == "retriever":
         from ..serve import retriever
 
-        names = ("topk", "max_topk", "max_queries", "max_query", "max_results", "queue", "batch", "time_limit")
-        limits = retriever.Limits(**{name: chosen[name] for name in names})
+        limits = retriever.Limits(**{one.name: chosen[one.name] for one in fields(retriever.Limits)})
         search, size = searched(arguments)
         listening = announce("retriever", as_json=arguments.json, retriever=arguments.retriever, passages=size)
         asyncio.run(retriever.serve(search, door, limits, listening))
@@ -169,8 +167,7 @@ def serve_values(chosen: Mapping[str, Any], door: Any, *, as_json: bool) -> None
     from ..train.scorer import Scorer
 
     scorer = Scorer(Path(chosen["model"]), chosen["device"])
-    names = ("max_texts", "max_text", "queue", "batch", "time_limit")
-    limits = values.Limits(**{name: chosen[name] for name in names})
+    limits = values.Limits(**{one.name: chosen[one.name] for one in fields(values.Limits)})
     kind = "rewards" if scorer.rewards else "values"
     asyncio.run(values.serve(scorer, scorer.rewards, door, limits, announce(kind, as_json=as_json)))
 

@@ -1,7 +1,5 @@
 """`espalier world`."""
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

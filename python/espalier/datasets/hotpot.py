@@ -19,13 +19,8 @@ def hotpotqa(row: Row, dataset: str, aliases: Mapping[str, Sequence[str]]) -> Ex
     if answers and row.fields.get("answer_id"):
         answers += aliases.get(row.text("answer_id"), [])
     metadata, passages = facts(row)
-    return Example(
-        row.name(row.first_of("_id", "id")),
-        row.text("question"),
-        distinct(answers),
-        {"dataset": dataset, **metadata},
-        passages,
-    )
+    id = row.name(row.first_of("_id", "id"))
+    return Example(id, row.text("question"), distinct(answers), {"dataset": dataset, **metadata}, passages)
 
 
 def facts(row: Row) -> tuple[dict[str, Any], list[Passage]]:

@@ -25,12 +25,11 @@ def musique(row: Row) -> Example | None:
     if row.has("answer_aliases"):
         answers += row.texts("answer_aliases")
     metadata, passages = chain(row)
-    sort = row.name("id").partition("__")[0]
+    id = row.name("id")
+    sort = id.partition("__")[0]
     if re.fullmatch(r"\dhop\d?", sort):  # which shape the chain has: "2hop", "3hop1", "3hop2" ...
         metadata["type"] = sort
-    return Example(
-        row.name("id"), row.text("question"), distinct(answers), {"dataset": "musique", **metadata}, passages
-    )
+    return Example(id, row.text("question"), distinct(answers), {"dataset": "musique", **metadata}, passages)
 
 
 def chain(row: Row) -> tuple[dict[str, Any], list[Passage]]:

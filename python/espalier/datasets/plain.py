@@ -111,12 +111,8 @@ def triviaqa(row: Row) -> Example:
         "entity_titles": distinct(row.all_texts(pages, [title for title in titles if title is not None])),
         "question_source": row.text(source) if row.fields.get(source) else None,
     }
-    return Example(
-        row.name(row.first_of("question_id", "QuestionId")),
-        row.text(row.first_of("question", "Question")),
-        distinct(answers),
-        known(metadata),
-    )
+    id = row.name(row.first_of("question_id", "QuestionId"))
+    return Example(id, row.text(row.first_of("question", "Question")), distinct(answers), known(metadata))
 
 
 DESCRIPTION = re.compile(r'\(description (?:"((?:[^"\\]|\\.)*)"|([^()"]*))\)')
@@ -130,12 +126,9 @@ def nq_open(row: Row) -> Example:
 def webquestions(row: Row) -> Example:
     answers = descriptions(row) if row.has("targetValue") else row.gold()
     url = row.text("url") if row.fields.get("url") else None
-    return Example(
-        f"webquestions-{row.number}",
-        row.text(row.first_of("utterance", "question")),
-        distinct(answers),
-        known({"dataset": "webquestions", "url": url}),
-    )
+    question = row.text(row.first_of("utterance", "question"))
+    metadata = known({"dataset": "webquestions", "url": url})
+    return Example(f"webquestions-{row.number}", question, distinct(answers), metadata)
 
 
 def descriptions(row: Row) -> list[str]:

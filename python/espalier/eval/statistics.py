@@ -80,11 +80,8 @@ def sign_flip_p(differences: Sequence[float], *, resamples: int = RESAMPLES, see
 def paired_test(values: Floats, base: Floats, means: Floats) -> dict[str, Any]:
     """The mean difference of scores over the same questions, the interval of its bootstrap means, and its p."""
     differences = values - base
-    return {
-        "difference": float(np.mean(differences)),
-        "interval": interval(means),
-        "p": sign_flip_p(differences.tolist()),
-    }
+    p = sign_flip_p(differences.tolist())
+    return {"difference": float(np.mean(differences)), "interval": interval(means), "p": p}
 
 
 def holm(p: Sequence[float]) -> list[float]:

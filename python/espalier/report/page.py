@@ -5,8 +5,6 @@ only one that its security policy allows, reads them and builds every element fr
 question is opened. Style and script lie beside this file, one idea each.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

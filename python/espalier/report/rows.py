@@ -1,7 +1,5 @@
 """What a run's files hold about each question, read row by row."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Known members have their own place. Every other object in the summary is shown a
 counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

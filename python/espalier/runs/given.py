@@ -132,11 +132,9 @@ class _Resolved:
                 raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
             if not isinstance(found, _core.Model):
                 self._refuse_tools()
-        fingerprint = name or getattr(found, "fingerprint", None)
+        fingerprint, grammar = name or getattr(found, "fingerprint", None), getattr(found, "takes_grammar", False)
         shown = fingerprint or getattr(found, "name", None) or getattr(found, "__name__", None) or type(found).__name__
-        self._backends[key] = Backend(
-            found, fingerprint, shown, takes_grammar=bool(getattr(found, "takes_grammar", False))
-        )
+        self._backends[key] = Backend(found, fingerprint, shown, takes_grammar=bool(grammar))
         return str(shown)
 
     def _thinking(self, key: str) -> str:
@@ -209,9 +207,8 @@ class _Resolved:
         if self._stack is None:
             source.check_encoder()
         else:
-            engine: LlamaEngine = self._stack.enter_context(
-                shared(f"encoder:{source.key}", lambda: encoder_engine(source))
-            )
+            model = shared(f"encoder:{source.key}", lambda: encoder_engine(source))
+            engine: LlamaEngine = self._stack.enter_context(model)
             name = encoder_name(name, engine.revision, source.options.get("pooling", ""))
             url, begin, connection = engine.url, engine.load, client(engine, encodes=True)
         part = _core.HttpEncoder(url, name, profile=plain.get("encoder_profile") or "none", **connection)

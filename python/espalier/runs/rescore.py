@@ -20,27 +20,19 @@ def unknown(requests: list[Any]) -> NoReturn:
     raise BackendError("this was a function of the program that made the run: give it again", permanent=True)
 
 
-class Record:
-    """A run's run.json, whose fields have dotted names."""
+def recorded(run: Path) -> dict[str, Any]:
+    """The settings that repeat the run, with its options as texts in `set`."""
+    fields = record_of(run)
 
-    def __init__(self, run: Path) -> None:
-        self._file = run / "run.json"
-        self._fields = record_of(run)
-
-    def __call__(self, name: str, absent: object = None) -> Any:
-        """A field, or `absent` for records of versions that did not have it yet. Raises InputError if there is
-        neither."""
-        value: Any = self._fields
+    def record(name: str, absent: object = None) -> Any:
+        """A field by its dotted name, or `absent` for records of versions that did not have it yet."""
+        value: Any = fields
         for part in name.split("."):
             value = value.get(part) if isinstance(value, dict) else None
         if value is None and absent is None:
-            raise InputError(f"{self._file}: is no record of a run (field '{name}': is missing)")
+            raise InputError(f"{run / 'run.json'}: is no record of a run (field '{name}': is missing)")
         return absent if value is None else value
 
-
-def recorded(run: Path) -> dict[str, Any]:
-    """The settings that repeat the run, with its options as texts in `set`."""
-    record = Record(run)
     model, retriever = record("model.name"), record("retriever.kind")
     encoder, value, reranker = (record(name, "") for name in ("encoder.name", "value.name", "retriever.reranker"))
     functions = record("noted.given", "").split(", ")

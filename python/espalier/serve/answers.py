@@ -1,7 +1,5 @@
 """A method behind OpenAI's chat completions."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """A server whose requests are answered from batches of one function."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import deque

@@ -1,7 +1,5 @@
 """OpenAI's chat completions: what is read of a request, and the shapes of answers."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Connections on which no request is worked on: how long they may stay, and how many."""
 
-from __future__ import annotations
-
 import asyncio
 import math
 from collections.abc import Callable, Iterator

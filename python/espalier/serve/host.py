@@ -1,7 +1,5 @@
 """What both servers share: who may come in, sizes, errors, health, metrics, start and stop."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import ipaddress

@@ -1,7 +1,5 @@
 """What a server refuses, and in which words: sizes, counts, and fields of the wrong kind."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

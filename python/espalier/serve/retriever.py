@@ -1,7 +1,5 @@
 """A retriever behind Search-R1's interface."""
 
-from __future__ import annotations
-
 import json
 import logging
 from collections.abc import Callable, Sequence

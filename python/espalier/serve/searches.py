@@ -1,7 +1,5 @@
 """Searches in a thread of their own, awaited from an event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import threading

@@ -1,7 +1,5 @@
 """A value model or a process reward model behind the value interface: POST /value and POST /classify."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

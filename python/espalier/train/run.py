@@ -109,12 +109,9 @@ def trained(
         line["step"] == state.global_step and "eval_loss" in line for line in state.log_history
     ):
         trainer.evaluate()
-    losses = {
-        name: next(
-            (line[name] for line in reversed(state.log_history) if math.isfinite(line.get(name, math.nan))), None
-        )
-        for name in ("loss", "eval_loss")
-    }
+    losses: dict[str, float | None] = {"loss": None, "eval_loss": None}
+    for line in state.log_history:  # the last of each
+        losses |= {name: line[name] for name in losses if math.isfinite(line.get(name, math.nan))}
     record = {
         "stage": options.stage,
         "steps": state.global_step,

@@ -1,7 +1,5 @@
 """Options of a command in a file: read by --config, and written beside what a run leaves."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -1,7 +1,5 @@
 """`--dry-run`: what a run would be and about what it would cost. No connection is opened and no model loaded."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

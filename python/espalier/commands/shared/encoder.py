@@ -1,7 +1,5 @@
 """The options that name an encoder, and the retrievers that an index and an encoder make."""
 
-from __future__ import annotations
-
 import argparse
 
 from ..._core import HttpEncoder, Hybrid, Index, Retriever

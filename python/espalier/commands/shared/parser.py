@@ -1,7 +1,5 @@
 """How every command reads its line and shows its help."""
 
-from __future__ import annotations
-
 import argparse
 import re
 import sys

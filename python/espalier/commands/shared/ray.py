@@ -1,7 +1,5 @@
 """`--ray`: a run whose shards are tasks of a Ray cluster."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Mapping

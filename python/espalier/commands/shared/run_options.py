@@ -1,7 +1,5 @@
 """The options of a run, which several commands share, and the settings that they come to."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Container, Sequence
 from functools import partial

@@ -1,7 +1,5 @@
 """What `expand`, `answer` and `batch prepare` do alike."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

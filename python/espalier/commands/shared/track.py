@@ -1,7 +1,5 @@
 """`--track`: trackers that hear of the run of a command."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
