@@ -29,9 +29,8 @@ ALLOWED = re.compile(
 FIRST_TREE = """
 import espalier as esp
 world = esp.World(passages=300, questions=4, seed=1)
-[tree, *_] = esp.run(
-    esp.DecExRag(), world.questions, model=esp.Simulated(world.questions), retriever=esp.Bm25(world.passages)
-)
+model, retriever = esp.Simulated(world.questions), esp.Bm25(world.passages)
+[tree, *_] = esp.run(esp.DecExRag(), world.questions, model=model, retriever=retriever)
 assert len(tree) > 3 and esp.best_answer(tree)
 print(len(tree), "nodes")
 """
@@ -91,9 +90,8 @@ def test_a_first_tree_soon_after_the_install(installed: Environment):
 
 
 def test_the_command_grows_trees_on_a_generated_world(installed: Environment):
-    version = re.search(r'version = "([0-9.]+)"', (ROOT / "include/espalier/version.hpp").read_text(encoding="utf-8"))[
-        1
-    ]
+    header = (ROOT / "include/espalier/version.hpp").read_text(encoding="utf-8")
+    version = re.search(r'version = "([0-9.]+)"', header)[1]
     said = installed("espalier", "--version")
     assert f"espalier {version}" in said and f"espalier-rag {version}" in said
     installed("espalier", "world", "--out", "world", "--passages", 300, "--questions", 4, "--seed", 1)

@@ -27,9 +27,7 @@ def page(chromium):
     page.complaints = []
     page.on("console", lambda message: page.complaints.append(message.text))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on(
-        "request", lambda request: request.url.startswith(("file:", "blob:")) or page.complaints.append(request.url)
-    )
+    page.on("request", lambda asked: asked.url.startswith(("file:", "blob:")) or page.complaints.append(asked.url))
     yield page
     complaints = page.complaints
     context.close()

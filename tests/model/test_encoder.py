@@ -85,6 +85,5 @@ def test_a_model_without_pooling_is_named(world: Path, tmp_path: Path):
     with pytest.raises(InputError, match=r"model\.gguf: gives no embeddings by itself: .*'pooling': mean, cls or last"):
         esp.LlamaCppEncoder(MICRO)
     with pytest.raises(InputError, match="gives no embeddings"):
-        esp.answer(
-            questions=world / "questions.jsonl", corpus=world / "corpus.jsonl", encoder=f"gguf:{MICRO}", out=tmp_path
-        )
+        given = {name: world / f"{name}.jsonl" for name in ("questions", "corpus")}
+        esp.answer(**given, encoder=f"gguf:{MICRO}", out=tmp_path)

@@ -102,7 +102,6 @@ def test_a_prompt_that_is_too_long_fails_its_question_for_good(weights: Path, tw
     result = esp.answer(**asked)
     rows = [json.loads(line) for line in (tmp_path / "out/answers.jsonl").read_text(encoding="utf-8").splitlines()]
     assert result.open == 0 and [row["status"] for row in rows] == ["failed", "failed"]
-    assert re.search(
-        r"the prompt has \d+ tokens and the model's context 256: give gguf:FILE\?context=N", rows[0]["error"]
-    )
+    said = r"the prompt has \d+ tokens and the model's context 256: give gguf:FILE\?context=N"
+    assert re.search(said, rows[0]["error"])
     assert esp.answer(**asked).recognised and esp.rescore(tmp_path / "out", {}, out=tmp_path / "again").open == 0

@@ -108,9 +108,8 @@ def test_a_function_that_does_not_return_is_told_of(world, simulated, bm25, monk
         return simulated(prompts)
 
     esp.run(SEARCH, world.questions[:3], model=model, retriever=bm25)
-    assert [record.getMessage() for record in caplog.records] == [
-        "the model has not returned for 0 s; it was asked for 6"
-    ]
+    [told] = [record.getMessage() for record in caplog.records]
+    assert told == "the model has not returned for 0 s; it was asked for 6"
     assert _calls._tell({}) == {}
 
 
@@ -145,9 +144,8 @@ def test_a_wrong_reply_of_a_part_is_named(world, simulated, bm25, part, reply, m
 
 def test_a_wrong_reply_of_an_encoder_is_named():
     passages = [esp.Passage("p", "t", "x")]
-    with pytest.raises(
-        esp.errors.BackendError, match=r"the encoder must return a row of floats .* returned str for request 0"
-    ):
+    said = r"the encoder must return a row of floats .* returned str for request 0"
+    with pytest.raises(esp.errors.BackendError, match=said):
         esp.Dense(passages, lambda requests: ["vector"])
     with pytest.raises(esp.errors.BackendError, match="a list of 1, but it returned a list of 2"):
         esp.Dense(passages, lambda requests: [[1.0], [2.0]])
@@ -198,9 +196,7 @@ def test_a_backend_error_in_place_of_an_item_leaves_that_question_open(world, si
 
     def model(prompts):
         gone = esp.errors.BackendError("this prompt is too long", permanent=True)
-        return [
-            gone if lost in prompt.text else reply for prompt, reply in zip(prompts, simulated(prompts), strict=True)
-        ]
+        return [gone if lost in p.text else reply for p, reply in zip(prompts, simulated(prompts), strict=True)]
 
     with pytest.raises(esp.errors.BackendError, match="this prompt is too long") as caught:
         esp.run(SEARCH, world.questions, model=model, retriever=bm25)

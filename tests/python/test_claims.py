@@ -112,13 +112,11 @@ def run(monkeypatch: pytest.MonkeyPatch, out: Path, *more: str) -> tuple[bytes, 
 
 
 def test_a_claim_from_end_to_end_and_again_from_its_cells(tmp_path, monkeypatch, capsys):
-    base = ("--base", str(tmp_path / "nothing"))
-    first = run(monkeypatch, tmp_path, "--only", "decex_factor,prorag_beta", *base)
+    base = str(tmp_path / "nothing")
+    first = run(monkeypatch, tmp_path, "--only", "decex_factor,prorag_beta", "--base", base)
     held, missing = json.loads(first[0])
     assert (held["model"], held["seeds"], held["questions"]) == ("simulated", 2, 10)
-    assert (
-        held["command"] == f"python -m claims --only decex_factor --base {tmp_path / 'nothing'} --seeds 2 --questions 5"
-    )
+    assert held["command"] == f"python -m claims --only decex_factor --base {base} --seeds 2 --questions 5"
     assert held["weights"] == {}  # the simulated model has none
     assert held["arms"]["no_pruning"]["calls"][0] > held["arms"]["pruned"]["calls"][0] > 1
     assert missing["verdict"] == "not run" and "nothing: there is no such folder" in missing["reason"]
@@ -128,8 +126,8 @@ def test_a_claim_from_end_to_end_and_again_from_its_cells(tmp_path, monkeypatch,
         raise AssertionError
 
     monkeypatch.setattr(Search, "rows", nothing_is_asked)
-    assert run(monkeypatch, tmp_path, "--only", "decex_factor,prorag_beta", *base) == first
-    assert run(monkeypatch, tmp_path, "--only", "prorag_beta", *base) == first  # rows of other claims stay
+    assert run(monkeypatch, tmp_path, "--only", "decex_factor,prorag_beta", "--base", base) == first
+    assert run(monkeypatch, tmp_path, "--only", "prorag_beta", "--base", base) == first  # rows of other claims stay
 
 
 def test_other_seeds_are_other_questions(tmp_path):
@@ -162,12 +160,11 @@ def test_seeds_that_are_whole_count_when_the_time_is_up(tmp_path, monkeypatch):
         return cell(frame, arm, seed, questions)
 
     monkeypatch.setattr(Frame, "cell", until_the_third)
-    (row,) = json.loads(run(monkeypatch, tmp_path, "--only", "decouple_beam", "--seeds", "3")[0])
+    only = ("--only", "decouple_beam")
+    (row,) = json.loads(run(monkeypatch, tmp_path, *only, "--seeds", "3")[0])
     assert (row["seeds"], row["reason"]) == (2, "2 of 3 seeds were run: the time was up")
     assert row["verdict"] in (HOLDS, FAILS, OPEN)
-    (same_row,) = json.loads(
-        run(monkeypatch, tmp_path, "--only", "decouple_beam", "--minutes", "0", "--questions", "6")[0]
-    )
+    (same_row,) = json.loads(run(monkeypatch, tmp_path, *only, "--minutes", "0", "--questions", "6")[0])
     assert same_row == row
 
 

@@ -146,9 +146,7 @@ def test_what_is_no_address_is_kept_as_it_is():
     assert config["questions"] == "a@b/c?d.jsonl"
 
 
-@pytest.mark.parametrize(
-    "body", ['{"headers": {"Authorization": "Bearer hunter2"}}', '["hunter2"]', '{"api_key": "hunter2"']
-)
+@pytest.mark.parametrize("body", ['{"headers": {"Authorization": "hunter2"}}', '["hunter2"]', '{"api_key": "hunter2"'])
 @pytest.mark.parametrize("command", [["expand"], ["answer", "--dry-run"], ["eval", "--methods", "direct"]])
 def test_a_key_in_extra_body_is_refused_and_neither_kept_nor_shown(files: Path, tmp_path: Path, capsys, command, body):
     settings = tmp_path / "run.json"

@@ -117,9 +117,8 @@ def test_dataset_info_names_every_column_and_keeps_the_entries_of_others(run: Pa
     export(run, ["sft.sharegpt", "sft.messages", "dpo.alpaca_ranking", "dpo.explicit"], out=out)
     info = json.loads((out / "dataset_info.json").read_text())
     assert info["mine"] == {"file_name": "x.json"} and len(info) == 4
-    assert (
-        info["sft_messages"]["formatting"] == "sharegpt" and info["sft_messages"]["tags"]["observation_tag"] == "tool"
-    )
+    entry = info["sft_messages"]
+    assert entry["formatting"] == "sharegpt" and entry["tags"]["observation_tag"] == "tool"
     assert info["sft_sharegpt"]["file_name"] == "sft_sharegpt.json"
     assert info["sft_sharegpt"]["columns"] == {"messages": "conversations", "system": "system"}
     assert info["dpo_alpaca_ranking"] == {

@@ -17,9 +17,7 @@ FLOORS: tuple[dict[str, str], ...] = (
     {"commands": "commands cli"},
 )
 """From the ground up. A folder or file may import from its own group and from all floors below."""
-PLACE = {
-    name: (floor, group) for floor, groups in enumerate(FLOORS) for group in groups for name in groups[group].split()
-}
+PLACE = {name: (floor, of) for floor, groups in enumerate(FLOORS) for of in groups for name in groups[of].split()}
 FILES = {".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): file
          for file in ROOT.rglob("*.py")}  # fmt: skip
 

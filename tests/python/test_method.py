@@ -40,9 +40,8 @@ def test_an_own_reward_and_a_model_of_its_own_for_the_judge(world, simulated, bm
 
     def values_of_ends(**options):
         search = esp.Method("reasonrag", set={"simulations": 4, **options}, models={"judge": judge})
-        trees = esp.run(
-            search, world.questions[:2], model=simulated, retriever=bm25, reward=lambda states: [0.25] * len(states)
-        )
+        parts = {"model": simulated, "retriever": bm25, "reward": lambda states: [0.25] * len(states)}
+        trees = esp.run(search, world.questions[:2], **parts)
         return [node.value for tree in trees for node in tree.nodes if node.status == "terminal"]
 
     assert set(values_of_ends()) == {0.5}  # the judge values answers too

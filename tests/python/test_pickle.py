@@ -19,9 +19,8 @@ AGAIN = [
 
 
 def grown(method: str, world: esp.World, bm25: esp.Bm25, **options: Any) -> list[esp.Tree]:
-    return esp.run(
-        esp.Method(method, **options), world.questions[:3], model=esp.Simulated(world.questions), retriever=bm25
-    )
+    model = esp.Simulated(world.questions)
+    return esp.run(esp.Method(method, **options), world.questions[:3], model=model, retriever=bm25)
 
 
 def products(method: str, trees: Sequence[esp.Tree]) -> list[Any]:

@@ -115,11 +115,9 @@ def test_scorers_read_numbers() -> None:
         return {"data": [{"index": i, "probs": [0.5, -1.0]} for i in range(len(body["input"]))]}
 
     with server(reply) as running:
-        assert esp.parts.HttpScorer(f"{running.url}/classify", "m")([esp.parts.EncodeRequest("x", "passage")]) == [
-            [0.5, -1.0]
-        ]
-        keyed = esp.parts.HttpScorer(f"{running.url}/classify?key=secret", "m")
-        assert keyed([esp.parts.EncodeRequest("x", "passage")]) == [[0.5, -1.0]]
+        for address in ("classify", "classify?key=secret"):
+            scorer = esp.parts.HttpScorer(f"{running.url}/{address}", "m")
+            assert scorer([esp.parts.EncodeRequest("x", "passage")]) == [[0.5, -1.0]]
     with pytest.raises(ValueError, match="classify") as refused:
         esp.parts.HttpScorer("http://me:secret@127.0.0.1:1/other?key=secret", "m")
     assert "is http://127.0.0.1:1/other, allowed" in str(refused.value)

@@ -161,9 +161,8 @@ def test_a_finished_shard_is_fetched_from_a_whole_copy_alone(files: Path, tmp_pa
     first.unlink()
     (first.with_suffix("") / "trees.jsonl").unlink()
     assert is_finished(here, address) and not is_finished(here.with_name("shard-2"), address)
-    assert {file.name: file.read_bytes() for file in here.iterdir()} == {
-        file.name: file.read_bytes() for file in done.iterdir()
-    }
+    fetched, kept = ({file.name: file.read_bytes() for file in folder.iterdir()} for folder in (here, done))
+    assert fetched == kept
     (second.with_suffix("") / "answers.jsonl").write_text("")
     again = here.with_name("again") / "shard-1"
     again.parent.mkdir()

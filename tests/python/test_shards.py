@@ -272,9 +272,7 @@ def test_other_inputs_versions_and_decisions_are_refused_by_name(three: list[Pat
     changes = {
         "inputs.questions": lambda record: record["inputs"].update(questions="0" * 32),
         "version": lambda record: record.update(version="0.0.1"),
-        "options.sampling.decide.constrain": lambda record: record["options"].update(
-            {"sampling.decide.constrain": "on"}
-        ),
+        "options.sampling.decide.constrain": lambda one: one["options"].update({"sampling.decide.constrain": "on"}),
         "annotated": lambda record: record.update(annotated=True),
     }
     for name, change in changes.items():

@@ -9,10 +9,8 @@ import espalier as esp
 import pytest
 from conftest import expanded, rows
 
-NEEDS = {
-    name: pytest.mark.skipif(find_spec(name) is None, reason=f"needs {name}")
-    for name in ("pandas", "pyarrow", "datasets")
-}
+OPTIONAL = ("pandas", "pyarrow", "datasets")
+NEEDS = {name: pytest.mark.skipif(find_spec(name) is None, reason=f"needs {name}") for name in OPTIONAL}
 
 
 @pytest.fixture(scope="module")

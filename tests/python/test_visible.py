@@ -56,9 +56,8 @@ def test_a_hostile_text_is_one_visible_line_on_every_way_out(hostile: str, tmp_p
 @needs_journal
 def test_no_command_and_no_file_for_people_shows_a_hostile_text_raw(tmp_path: Path, capfd: Any):
     every, c, q, out = "".join(HOSTILE), tmp_path / "c.jsonl", tmp_path / "q.jsonl", tmp_path / "out"
-    esp.write_jsonl(
-        q, [{"id": f"{n}{every}", "question": f"Who is {n} {every}?", "golden_answers": [every]} for n in "abc"]
-    )
+    asked = {f"{n}{every}": f"Who is {n} {every}?" for n in "abc"}
+    esp.write_jsonl(q, [{"id": id, "question": text, "golden_answers": [every]} for id, text in asked.items()])
     esp.write_jsonl(c, [{"id": every, "title": every, "contents": f"{every}\nWho is {every}."}])
 
     def reply(request: dict[str, Any]) -> tuple[int, bytes]:
@@ -84,6 +83,5 @@ def test_no_command_and_no_file_for_people_shows_a_hostile_text_raw(tmp_path: Pa
             assert line != "answer ~a" or done.stdout.count("\n") * 2 == done.stdout.count("\t") == 6
     for file in (file for file in out.rglob("*") if file.suffix in (".html", ".md", ".tex", ".csv", ".jsonl")):
         content = file.read_text(encoding="utf-8")
-        assert len(content.splitlines()) == content.count("\n") and (file.suffix == ".jsonl" or not acting(content)), (
-            file
-        )
+        assert len(content.splitlines()) == content.count("\n"), file
+        assert file.suffix == ".jsonl" or not acting(content), file

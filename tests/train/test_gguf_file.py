@@ -68,9 +68,8 @@ def test_llama_cpp_splits_a_text_as_the_tokenizer_does(name: str, tmp_path: Path
 
 def turn(tokenizer: Any, text: str) -> int:
     """The tokens of a prompt."""
-    asked = tokenizer.apply_chat_template(
-        [{"role": "user", "content": text}], add_generation_prompt=True, tokenize=False
-    )
+    said = [{"role": "user", "content": text}]
+    asked = tokenizer.apply_chat_template(said, add_generation_prompt=True, tokenize=False)
     return len(tokenizer(asked)["input_ids"])
 
 

@@ -98,9 +98,8 @@ def test_the_gradient_is_the_masked_sum_by_hand(world, tiny, network, tmp_path, 
 
     loss = torch.zeros(())
     tokens = 0
-    for prompt, said, row, counts in zip(
-        SAMPLED.prompt_ids, SAMPLED.completion_ids, by_token.tolist(), learned, strict=True
-    ):
+    sampled = zip(SAMPLED.prompt_ids, SAMPLED.completion_ids, strict=True)
+    for (prompt, said), row, counts in zip(sampled, by_token.tolist(), learned, strict=True):
         for one, advantage in zip(spoken(network, prompt, said), row, strict=False):
             left = ratio if ratio == 1 or advantage < 0 else 0
             loss = loss - counts * left * advantage * one
@@ -197,14 +196,12 @@ def test_the_reference_by_parts_says_what_it_says_of_all_rows_at_once(world, tin
 
     def generate(self: Any, inputs: Any) -> Any:
         made = trl.GRPOTrainer._generate_and_score_completions(self, inputs)
-        ids, mask = (
-            torch.cat([made[f"{one}_{name}"] for one in ("prompt", "completion")], 1) for name in ("ids", "mask")
-        )
+        both = ("prompt", "completion")
+        ids, mask = (torch.cat([made[f"{one}_{name}"] for one in both], 1) for name in ("ids", "mask"))
+        kept = made["completion_ids"].shape[1]
         for name, kind in ((ours, TokenAdvantages), (theirs, trl.GRPOTrainer)):
             with torch.no_grad():
-                found = kind._get_per_token_logps_and_entropies(
-                    self, self.model, ids, mask, made["completion_ids"].shape[1]
-                )
+                found = kind._get_per_token_logps_and_entropies(self, self.model, ids, mask, kept)
             seen[name] = found[0] * made["completion_mask"]
         raise Killed
 

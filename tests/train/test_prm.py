@@ -116,11 +116,8 @@ def step(score: float, *parts: tuple[str, str]) -> dict[str, Any]:
 
 
 def state_row(number: int, query: str = "good", share: float = 0.75, end: float = 1.0) -> dict[str, Any]:
-    steps = [
-        step(0.5, ("queries", "None")),
-        step(share, ("query", query), ("sub_answer", "x <y>")),
-        step(end, ("answer", "y")),
-    ]
+    steps = [step(0.5, ("queries", "None")), step(share, ("query", query), ("sub_answer", "x <y>"))]
+    steps.append(step(end, ("answer", "y")))
     provenance = {"tree": f"q{number}", "node": 8, "method": "airrag"}
     return {"id": f"q{number}#{query}{end}", "question": "Who?", "steps": steps, "provenance": provenance}
 
@@ -162,9 +159,8 @@ def test_training_comes_near_the_shares_and_a_server_says_so(tiny: Path, tmp_pat
     noted = json.loads((out / "training.json").read_text())
     assert noted["states"]["error"] < 0.25 * noted["states"]["constant"] and noted["states"]["held_out"] > 0
     assert noted["lengths"]["dropped"] == {"its history shows nothing yet": 24}
-    said = Scorer(out, "cpu")(
-        [f"Who?\n\nQuery: {query}\nResponse: x &lt;y>\n\n\nx &lt;y>" for query in ("good", "bad")]
-    )
+    texts = [f"Who?\n\nQuery: {query}\nResponse: x &lt;y>\n\n\nx &lt;y>" for query in ("good", "bad")]
+    said = Scorer(out, "cpu")(texts)
     read = [0.5 + 0.5 * math.tanh(reward) for (reward,) in said]  # as a search reads it, from 0 to 1
     assert read == pytest.approx([0.9, 0.2], abs=0.15)
 

@@ -31,9 +31,8 @@ def world(tmp_path: Path) -> Path:
     for purpose in ("rollout", "forced_answer"):
         (folder / "prompts" / f"{purpose}.txt").write_text("Q: {question}\n{history}>")
     (folder / "corpus.jsonl").write_text(json.dumps({"id": "d", "title": "Sudus", "contents": "Sudus is <old>."}))
-    (folder / "questions.jsonl").write_text(
-        json.dumps({"id": "q", "question": "What?", "golden_answers": ["gold"]}) + "\n"
-    )
+    row = {"id": "q", "question": "What?", "golden_answers": ["gold"]}
+    (folder / "questions.jsonl").write_text(json.dumps(row) + "\n")
     return folder
 
 
@@ -105,9 +104,8 @@ def test_a_process_reward_keeps_its_steps(tmp_path: Path):
     written = (tmp_path / "run" / "rft.jsonl").read_text().splitlines()
     assert kept.trajectories == 18
     assert [row["completion"] for row in kept.rows] == [json.loads(line)["output"] for line in written]
-    steps = sum(
-        len(json.loads(line)["steps"]) for line in (tmp_path / "run" / "rollouts.jsonl").read_text().splitlines()
-    )
+    rollouts = (tmp_path / "run" / "rollouts.jsonl").read_text().splitlines()
+    steps = sum(len(json.loads(line)["steps"]) for line in rollouts)
     assert sum(kept.dropped.values()) + len(kept.rows) == steps
 
 
@@ -178,10 +176,8 @@ def test_bad_questions_are_named(world: Path, tiny: Path, tmp_path: Path, stage:
 
 def test_a_question_that_stays_open_is_an_error(world, tiny, tmp_path, monkeypatch):
     """Its trajectories would be missing."""
-    monkeypatch.setattr(
-        "espalier.train.sampling.run_job",
-        lambda task, given, view: RunResult(given["out"], {}, 3, False, "no"),
-    )
+    left = RunResult(tmp_path, {}, 3, False, "no")
+    monkeypatch.setattr("espalier.train.sampling.run_job", lambda *given: left)
     with pytest.raises(Error, match=r"the samples of questions.jsonl: 3 questions stay open: no"):
         train(world, tiny, tmp_path / "out")
 

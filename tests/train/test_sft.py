@@ -327,9 +327,8 @@ def test_llama_cpp_says_the_same(trained: Path, tmp_path: Path):
     assert (trained / "model.gguf").stat().st_size < (trained / "model.safetensors").stat().st_size / 2
     model = transformers.LlamaForCausalLM.from_pretrained(trained).half().float()
     write_gguf(tmp_path / "model.gguf", model, transformers.AutoTokenizer.from_pretrained(trained), "f16")
-    prompts = [
-        esp.Prompt(f"Q: {q}\n(nothing yet)\n>", temperature=0.0, max_tokens=12) for q in ("Who?", "Where is it?")
-    ]
+    texts = [f"Q: {question}\n(nothing yet)\n>" for question in ("Who?", "Where is it?")]
+    prompts = [esp.Prompt(text, temperature=0.0, max_tokens=12) for text in texts]
     with esp.Transformers(trained, device="cpu") as one, esp.LlamaCpp(tmp_path / "model.gguf") as other:
         assert [reply.text for reply in one(prompts)] == [reply.text for reply in other(prompts)]
     with esp.LlamaCpp(trained / "model.gguf") as eight_bits:

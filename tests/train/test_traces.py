@@ -42,9 +42,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def exported(folder: Path, method: str, format: str, advantage: str) -> list[Any]:
     out = folder / "out" / method / advantage
-    [file] = export(
-        folder / method, format, out=out, tokenizer=str(folder / "tokenizer"), style="standard", advantage=advantage
-    )
+    chosen = {"tokenizer": str(folder / "tokenizer"), "style": "standard", "advantage": advantage}
+    [file] = export(folder / method, format, out=out, **chosen)
     return [row.fields for row in read_rows(file.path)]
 
 

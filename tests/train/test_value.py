@@ -172,17 +172,14 @@ def test_a_folder_of_a_policy_is_no_value_model(tiny: Path):
 def test_adapters_leave_all_but_projections_and_heads_as_they_were(tiny: Path, tmp_path: Path):
     data = write_rows(tmp_path / "run", "value", [row(i) for i in range(12)])
     out = tmp_path / "out"
-    value(
-        data=data, model=str(tiny), out=out, eval_share=0.3, alpha=1.0, lora=4, **{**SMALL, "max_steps": 80, "lr": 1e-2}
-    )
+    more = {**SMALL, "max_steps": 80, "lr": 1e-2}
+    value(data=data, model=str(tiny), out=out, eval_share=0.3, alpha=1.0, lora=4, **more)
     before, after = weights_of(tiny), weights_of(out)
-    assert after.keys() - before.keys() == {
-        f"{head}.{part}" for head in ("plan", "search") for part in ("weight", "bias")
-    }
+    heads = {f"{head}.{part}" for head in ("plan", "search") for part in ("weight", "bias")}
+    assert after.keys() - before.keys() == heads
     changed = {name for name in before if not torch.equal(before[name], after[name])}
     assert changed and all("proj" in name for name in changed)
-    assert json.loads((out / "training.json").read_text())["values"]["plan"]["error"] < 0.03, (
-        "the constant errs by 0.0625"
-    )
+    noted = json.loads((out / "training.json").read_text())["values"]
+    assert noted["plan"]["error"] < 0.03, "the constant errs by 0.0625"
     [(plan, search)] = Scorer(out, "cpu")([TEXT[: TEXT.index("Thought: So.")]])
     assert plan == pytest.approx(0.5, abs=0.25) and search == pytest.approx(-0.25, abs=0.25)

@@ -12,12 +12,8 @@ from llamafactory.data import get_dataset, get_template_and_fix_tokenizer
 from llamafactory.hparams import get_train_args
 
 LIMIT = 2048
-DIALOGUES = [
-    ("sft.messages", "decex"),
-    ("sft.messages", "decouple"),
-    ("sft.sharegpt", "decouple"),
-    ("sft.alpaca", "decouple"),
-]
+DIALOGUES = [("sft.messages", "decex")]
+DIALOGUES += [(f"sft.{form}", "decouple") for form in ("messages", "sharegpt", "alpaca")]
 PAIRS = ["dpo.sharegpt_ranking", "dpo.alpaca_ranking"]
 
 

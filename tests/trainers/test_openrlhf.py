@@ -78,11 +78,8 @@ def test_both_sides_of_a_pair_end_in_the_end_of_text(run: Path, tokenizer: str, 
             assert byte_tokenizer().decode(ids[prompt_length:]) == ended(text(row[side]))
 
 
-CASES = [
-    ("sft.prompt_completion", sft_dataset, 2048),
-    ("dpo.explicit", dpo_dataset, 512),
-    ("prm.pairwise", reward_dataset, 512),
-]
+CASES = [("sft.prompt_completion", sft_dataset, 2048)]
+CASES += [("dpo.explicit", dpo_dataset, 512), ("prm.pairwise", reward_dataset, 512)]
 
 
 @pytest.mark.parametrize(("format", "make", "usual"), CASES)
