@@ -129,6 +129,25 @@ def test_numbers_and_texts_of_a_merged_summary_are_written_as_a_run_writes_them(
     assert (tmp_path / "a.json").read_bytes() == b'{"tiny":2e-04,"whole":2,"text":"\\u0008\xc3\xa9\x7f"}\n'
 
 
+def test_pairs_of_one_prompt_never_say_the_reverse(tmp_path: Path):
+    golds = ("Tern", "Sava", "Drava")
+    asked = [{"id": gold, "question": "Which river?", "golden_answers": [gold]} for gold in golds]
+    esp.write_jsonl(tmp_path / "questions.jsonl", asked)
+    esp.write_jsonl(tmp_path / "corpus.jsonl", [{"id": "d", "title": "T", "contents": "T\nA text."}])
+    settings = {
+        **{"set": {"form": "policy", "n": 4}, "model_name": "m", "constrain": "off"},
+        "model": lambda prompts: [f"<think> t </think>\n<answer> {golds[p.sample % 2]} </answer>" for p in prompts],
+    }
+    found = expanded(tmp_path, tmp_path / "whole", **settings).summary
+    assert found["notes"]["dpo.jsonl"] == "2 pairs were left out: another one says the reverse"
+    folders = sharded(tmp_path, tmp_path, 3, **settings)
+    assert sum(len(rows(folder / "dpo.jsonl")) for folder in folders) == 2 and not rows(tmp_path / "whole/dpo.jsonl")
+    assert esp.merge(folders, out=tmp_path / "merged").summary["notes"] == found["notes"]
+    assert same(tmp_path / "merged") == same(tmp_path / "whole")
+    trees = esp.read_trees(tmp_path / "whole/trees.jsonl")
+    assert len(esp.dpo_pairs(trees[:1])) == 1 and esp.dpo_pairs(trees) == []
+
+
 def test_a_shard_that_was_killed_changes_nothing_and_the_journals_become_one(files: Path, tmp_path: Path):
     counted = Counted()
     with counted.server as server:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .. import _core
 from .._core import Progress
 from ..gone import naming
+from ..io.files import read_object
 from ..report import add_report, renew_report
 from .given import checked, given
 from .progress import log, warning
-from .summary import unread_warning
+from .reversed_pairs import leave_out_reversed
+from .summary import unread_warning, with_notes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -85,14 +87,24 @@ def try_prompts(settings: Mapping[str, Any]) -> list[TriedPrompt]:
 
 def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None) -> RunResult:
     """Runs `expand` or `answer`."""
+    lost: dict[str, str] = {}
+
+    def finish(folder: str) -> None:
+        """Changes and adds outputs before they take their places. A shard's pairs are judged with those of all."""
+        if not settings.get("shard") and (found := leave_out_reversed(Path(folder))):
+            lost.update(found)
+            file = Path(folder) / "summary.json"
+            _core.write_json(str(file), json.dumps(with_notes(read_object(file), found)))
+        add_report(folder)
+
     with given(settings) as named, naming():
-        summary, left_open, recognised, rebuilt, why_open = _core.run_job(task, _plain(named), progress, add_report)
+        summary, left_open, recognised, rebuilt, why_open = _core.run_job(task, _plain(named), progress, finish)
     if recognised and not (Path(settings["out"]) / "report.html").exists():  # a program in C++ made this run
         renew_report(settings["out"])
     if rebuilt:
         names = ", ".join(rebuilt)
         log.warning("%s: was damaged and is made again from its journal: %s", settings["out"], names)
-    return RunResult(Path(settings["out"]), json.loads(summary), left_open, recognised, why_open)
+    return RunResult(Path(settings["out"]), with_notes(json.loads(summary), lost), left_open, recognised, why_open)
 
 
 def told(result: RunResult) -> RunResult:

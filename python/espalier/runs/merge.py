@@ -15,10 +15,11 @@ from typing import Any
 from .. import _core
 from ..errors import InputError
 from ..io.fields import Fields
-from ..io.files import opened, read_object, record_of, replacing, working, write_text
+from ..io.files import naming, opened, read_object, record_of, replacing, working, write_text
 from ..report import add_report
 from .job import RunResult
-from .summary import whole_summary
+from .reversed_pairs import leave_out_reversed
+from .summary import whole_summary, with_notes
 
 OWN = ("identity", "shard", "noted", "outputs")
 """Members of run.json in which the shards of a run may differ."""
@@ -208,10 +209,10 @@ def accounts(shards: Sequence[Shard]) -> dict[str, Any]:
 
 
 def write_summary(shards: Sequence[Shard], new: Path) -> None:
-    """Writes the summary of the run whose rows are in a folder."""
+    """Writes the summary of the run whose rows are in a folder, once pairs and their reverse are left out."""
     parts = [read_object(shard.folder / "summary.json") for shard in shards]
     whole = whole_summary(parts, map(json.loads, rows_of(new / "answers.jsonl", MEMORY)))
-    _core.write_json(str(new / "summary.json"), json.dumps(whole))
+    _core.write_json(str(new / "summary.json"), json.dumps(with_notes(whole, leave_out_reversed(new))))
 
 
 def shared_journal(shards: Sequence[Shard]) -> str:
@@ -224,7 +225,7 @@ def copy_journals(shards: Sequence[Shard], run: Path) -> None:
     """Writes one journal with the records of the shards' own, as paid by the run in a folder, and all stops by the
     clock."""
     identity = read_object(run / "run.json")["identity"]
-    with (run / "stops").open("wb") as stops:
+    with naming(run / "stops"), (run / "stops").open("wb") as stops:
         for shard in shards:
             _core.copy_journal(str(shard.journal), str(run / "journal.sqlite"), identity)
             with suppress(FileNotFoundError):

@@ -41,8 +41,18 @@ def whole_summary(parts: Sequence[Mapping[str, Any]], answers: Iterable[Mapping[
     whole["by_purpose"] = dict(sorted(whole["by_purpose"].items()))
     told = (first_unread(parts, places), notes(parts, whole["choices"], whole["explored"]))
     whole |= {name: found for name, found in zip(TOLD, told, strict=True) if found}
-    order = [*(name for name in whole if name not in LAST), *LAST]
-    return {name: whole[name] for name in order if name in whole}
+    return in_order(whole)
+
+
+def in_order(summary: Mapping[str, Any]) -> dict[str, Any]:
+    order = [*(name for name in summary if name not in LAST), *LAST]
+    return {name: summary[name] for name in order if name in summary}
+
+
+def with_notes(summary: Mapping[str, Any], more: Mapping[str, str]) -> dict[str, Any]:
+    """The summary with further notes, by file."""
+    notes = dict(sorted({**summary.get("notes", {}), **more}.items()))
+    return in_order({**summary, "notes": notes} if notes else summary)
 
 
 def added(one: Any, other: Any) -> Any:

@@ -11,6 +11,7 @@ from .. import _core
 from .._core import Tree, answer_row
 from ..bridge.mismatch import fault_of
 from ..runs.job import text_of
+from ..runs.reversed_pairs import against
 from .method import Method
 
 log = logging.getLogger("espalier")
@@ -30,13 +31,13 @@ def dpo_pairs(trees: Sequence[Tree], *, margin: float | None = None, chain: str 
     """Preference pairs, as the method that grew the trees writes them into dpo.jsonl, and ProRAG into prm.jsonl.
 
     `margin` (the least difference of two rewards, 0 or more) and `chain` replace the method's options of these names.
-    The rest is as for `sft_rows`.
+    A pair and its reverse are both left out. The rest is as for `sft_rows`.
     """
     rows = _rows("dpo_pairs", trees, "dpo.jsonl", "prm.jsonl", margin=margin, chain=chain)
     pairs = [row for row in rows if "chosen" in row]
     if len(pairs) < len(rows):
         log.warning("dpo_pairs(): airrag makes no pairs, but scores of states in prm.jsonl, see Method.rows")
-    return pairs
+    return [row for row, lost in zip(pairs, against(pairs), strict=True) if not lost]
 
 
 def _rows(call: str, trees: Sequence[Tree], *files: str, **options: Any) -> list[dict[str, Any]]:
