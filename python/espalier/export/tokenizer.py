@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, needed
+from ..local.template import check_templates
 from .calls import Reply, schema, user
 from .records import Dialogue
 
@@ -95,6 +96,7 @@ class Tokenizer:
     def _named(self, where: str, name: str) -> None:
         if not getattr(self._tokenizer, "is_fast", False):
             raise InputError(f"{where}: does not say where its tokens lie in a text (it is not a fast one)")
+        check_templates(self._tokenizer.chat_template, where)
         self.name = name
         self.eos: str = self._tokenizer.eos_token or ""
 

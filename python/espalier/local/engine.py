@@ -6,7 +6,6 @@ import atexit
 import os
 import secrets
 import socket
-import subprocess
 import sys
 import tempfile
 import threading
@@ -22,6 +21,7 @@ from ..errors import Error, InputError, needed
 from ..io.terminal import say
 from .gguf import Header, content_hash, read_header
 from .memory import available_memory, default_threads, gib
+from .template import check_templates
 
 SLOTS = 8
 CONTEXT = 4096
@@ -29,18 +29,6 @@ CONTEXT = 4096
 POOLING = {"mean": 1, "cls": 2, "last": 3}
 """How an encoder makes one vector of its tokens', with llama.cpp's numbers."""
 LIMITS = {"slots": (1, 4096), "context": (16, 1 << 30), "threads": (1, 512)}
-TRIAL = """
-import itertools, resource, sys
-for kind, most in ((resource.RLIMIT_CPU, 2), (resource.RLIMIT_AS, 1 << 28)): resource.setrlimit(kind, (most, most))
-from jinja2.sandbox import ImmutableSandboxedEnvironment as Environment
-try:
-    made = Environment(extensions=["jinja2.ext.loopcontrols"]).from_string(sys.stdin.read())
-    pieces = made.generate(messages=[{"role": "user", "content": "Hi"}], add_generation_prompt=True)
-    sys.exit(any(size > 1 << 20 for size in itertools.accumulate(map(len, pieces))))
-except (MemoryError, OverflowError, RecursionError): sys.exit(1)
-except Exception: pass  # llama.cpp says so
-"""
-"""Whether a chat template, a program of a stranger, writes a question within 2 s, 256 MiB, Python's depth and 1 MiB."""
 RANK = 4  # llama.cpp's number for rerankers
 OVERHEAD = 256 << 20
 """Bytes that llama.cpp needs beside the weights and the cache."""
@@ -162,10 +150,8 @@ class LlamaEngine:
         if not has_gpu(llama):
             self.check_memory()
         parameters = self._parameters(llama)
-        trial = [sys.executable, "-I", "-c", TRIAL]
-        for template in (text for name, text in self.header.fields.items() if name.startswith("tokenizer.chat_t")):
-            if subprocess.run(trial, input=str(template).encode(), stderr=subprocess.DEVNULL).returncode:
-                raise InputError(f"{self.file}: its chat template needs too much time, memory or text")
+        fields = self.header.fields.items()
+        check_templates({name: text for name, text in fields if name.startswith("tokenizer.chat_t")}, self.file)
         log: list[str] = []
         with _loading:
             try:

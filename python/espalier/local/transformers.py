@@ -15,6 +15,7 @@ from .decoding import Decoder, Keep, bare_text, prefilled
 from .folder import check_folder, folder_hash, loaded, weights
 from .llama_cpp import Held
 from .memory import available_memory, gib
+from .template import check_templates
 
 
 class Transformers(Held):
@@ -93,6 +94,8 @@ class Transformers(Held):
                     f"{self._folder}: the tokenizer has no chat template; option 'api' as completions (in Python "
                     "chat=False) sends the bare text"
                 )
+            if self._chat:
+                check_templates(tokenizer.chat_template, self._folder)
             check_memory(torch, self._folder, device)
             kind = torch.float32 if device.type == "cpu" else "auto"
             self._model = loaded(transformers.AutoModelForCausalLM, self._folder, dtype=kind).to(device)
