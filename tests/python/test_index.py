@@ -65,9 +65,19 @@ def test_queries_are_searched(index: Path, files: Path, world: esp.World, tmp_pa
     assert table.count("score") == 2 and title in table
     done = espalier("index", "search", "--index", index, "--queries", files / "questions.jsonl", "--json")
     assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == [q.text for q in world.questions]
-    (tmp_path / "queries").write_text(f"{title}\n\n  x\n")
-    done = espalier("index", "search", "--index", index, "--queries", tmp_path / "queries", "--json")
-    assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == [title, "x"]
+    lines = f"{title}\n\n  x\n".encode()
+    forms = {
+        "queries": lines,
+        "packed": gzip.compress(lines),
+        "marked": b"\xef\xbb\xbf" + lines,
+        "beir.jsonl.gz": gzip.compress(f'{{"_id": 1, "text": "{title}"}}\n{{"_id": 2, "text": "x"}}\n'.encode()),
+        "q.csv": f'Question,n\n"{title}",1\nx,2\n'.encode(),
+        "q.json": json.dumps([{"question": title}, {"query": "x"}]).encode(),
+    }
+    for name, data in forms.items():
+        (tmp_path / name).write_bytes(data)
+        done = espalier("index", "search", "--index", index, "--queries", tmp_path / name, "--json")
+        assert [json.loads(line)["query"] for line in done.stdout.splitlines()] == [title, "x"], name
 
 
 @pytest.mark.parametrize(
@@ -83,12 +93,16 @@ def test_queries_are_searched(index: Path, files: Path, world: esp.World, tmp_pa
         (["search", "--index", "{index}", "x", "-k", "0"], 2, "option 'k'"),
         (["search", "--index", "{index}", "--queries", "{tmp}/bad.jsonl"], 3, "bad.jsonl:1: field 'question'"),
         (["search", "--index", "{index}", "--queries", "{tmp}/latin1"], 3, "latin1:2: is not UTF-8"),
+        (["search", "--index", "{index}", "--queries", "{tmp}/utf16"], 3, "utf16:1: is UTF-16"),
+        (["search", "--index", "{index}", "--queries", "{tmp}/list.jsonl"], 3, "list.jsonl:1: field 'query': is not"),
         (["search", "--index", "{damaged}", "the"], 3, "damaged/"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(index, files, tmp_path, arguments, code, message):
     (tmp_path / "twice.jsonl").write_text('{"id":"a","text":"x"}\n{"id":"a","text":"y"}\n')
     (tmp_path / "bad.jsonl").write_text('{"id":"a"}\n')
+    (tmp_path / "list.jsonl").write_text('{"query":["a"]}\n')
+    (tmp_path / "utf16").write_bytes("a\nb\n".encode("utf-16"))
     (tmp_path / "latin1").write_bytes("a\nna\xefve\n".encode("latin-1"))
     damaged = tmp_path / "damaged"
     shutil.copytree(index, damaged)

@@ -1,17 +1,16 @@
 """`espalier index`: corpora and their indexes, in folders that are mapped into memory for searching."""
 
 import argparse
-import gzip
 import json
-import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from .._core import Index, Query, build_index
 from ..errors import InputError
-from ..io.files import opened
+from ..io.rows import Row, read_rows, unpacked
 from ..io.terminal import say, say_json
 from ..runs.progress import ProgressView, eta, shown_as
 from ..runs.summary import table
@@ -68,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     search.add_argument(
         "--queries",
         metavar="FILE",
-        help="one query per line, or JSON lines with the field question. - = standard input",
+        help="one query per line, or rows with the field question (JSON lines, JSON, CSV, Parquet). - = standard input",
     )
     add_retriever_option(search)
     add_encoder_options(search)
@@ -149,23 +148,25 @@ def size(count: int) -> str:
 
 
 def queries_of(file: Path) -> Iterator[str]:
-    """The queries in a file, or in standard input for "-"."""
-    source = sys.stdin.buffer if str(file) == "-" else opened(file)
-    with gzip.open(source) if file.suffix == ".gz" else source as lines:
+    """The queries in a file, or in standard input for "-": rows with a question, or one on each line."""
+    if file.name.lower().removesuffix(".gz").endswith((".csv", ".json", ".parquet")):
+        yield from map(query_of, read_rows(file))
+        return
+    with unpacked(file) as lines:
         for number, line in enumerate(lines, 1):
             try:
-                text = line.decode().strip()
+                text = line.decode("utf-8-sig").strip()
             except UnicodeDecodeError:
                 raise InputError(f"{file}:{number}: is not UTF-8") from None
             if text.startswith("{"):
-                try:
-                    text = json.loads(text)["question"]
-                except KeyError:
-                    raise InputError(f"{file}:{number}: field 'question': is missing") from None
-                except ValueError:
-                    pass  # a query that begins with a brace
+                with suppress(ValueError):  # a query that begins with a brace
+                    text = query_of(Row(f"{file}:{number}", number, json.loads(text)))
             if text:
-                yield str(text)
+                yield text
+
+
+def query_of(row: Row) -> str:
+    return row.text(row.first_of("query", "text", "Question", "question"))
 
 
 def _search(arguments: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -169,7 +170,7 @@ def read_rows(source: str | os.PathLike[str]) -> Iterator[Row]:
         if name.endswith(".parquet"):
             yield from _parquet(path)
             return
-        with _opened(path) as file:
+        with unpacked(path) as stream, io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as file:
             if name.endswith((".csv", ".tsv")):
                 yield from _cells(path, file, "excel" if name.endswith(".csv") else "excel-tab")
             elif name.endswith((".jsonl", ".ndjson")):
@@ -178,22 +179,25 @@ def read_rows(source: str | os.PathLike[str]) -> Iterator[Row]:
                 yield from _json(path, file)
     except UnicodeDecodeError:
         raise InputError(f"{path}: is not UTF-8") from None
-    except EOFError:
-        raise InputError(f"{path}: is cut short") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{path}: is damaged: {error}") from None
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[io.TextIOWrapper]:
+def unpacked(path: Path) -> Iterator[Any]:
+    """The bytes of a file, or of what was packed in it as .gz. "-" is standard input. Raises InputError for UTF-16,
+    and for what is damaged."""
     with ExitStack() as stack:
-        stream: Any = stack.enter_context(opened(path))
-        if stream.peek(2)[:2] == b"\x1f\x8b":
-            stream = stack.enter_context(gzip.GzipFile(fileobj=stream))
-        begin = stream.peek(2)[:2]
-        if begin in (b"\xff\xfe", b"\xfe\xff") or 0 in begin:
-            raise InputError(f"{path}:1: is UTF-16, must be UTF-8")
-        yield stack.enter_context(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""))
+        stream: Any = sys.stdin.buffer if str(path) == "-" else stack.enter_context(opened(path))
+        try:
+            if stream.peek(2)[:2] == b"\x1f\x8b":
+                stream = stack.enter_context(gzip.GzipFile(fileobj=stream))
+            begin = stream.peek(2)[:2]
+            if begin in (b"\xff\xfe", b"\xfe\xff") or 0 in begin:
+                raise InputError(f"{path}:1: is UTF-16, must be UTF-8")
+            yield stream
+        except EOFError:
+            raise InputError(f"{path}: is cut short") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"{path}: is damaged: {error}") from None
 
 
 def _json(path: Path, file: io.TextIOWrapper) -> Iterator[Row]:
