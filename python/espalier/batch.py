@@ -13,7 +13,7 @@ from typing import Any
 from . import _core
 from ._core import Progress
 from .errors import InputError
-from .io.files import opened, working, write_text
+from .io.files import naming, opened, working, write_text
 from .runs.job import RunResult, run_job
 from .runs.progress import log, warning
 
@@ -92,6 +92,21 @@ def _split(waiting: Path, folder: Path, number: int, most: int) -> list[str]:
     return files
 
 
+def round_settings(settings: Mapping[str, Any], *, most: int, again: bool) -> dict[str, Any]:
+    """The settings of a round that keeps no requests. Raises ValueError for what no round takes."""
+    chosen = {"model": "batch"} | {name: value for name, value in settings.items() if value is not None}
+    if chosen.get("journal") is False:
+        raise ValueError("batches need the journal")
+    if not chosen.get("model_name"):
+        raise ValueError("option 'model-name' is missing: the name of the model that the batch is for")
+    if most < 1:
+        raise ValueError(f"option 'most': {most} is not allowed, must be 1 or more")
+    if not again:
+        for path, count in outstanding(chosen["out"]).items():
+            raise ValueError(f"{path}: {count} requests wait for responses; ingest them first, or ask for them --again")
+    return chosen | {"batch_file": os.devnull}
+
+
 def prepare(
     task: str,
     settings: Mapping[str, Any],
@@ -106,16 +121,7 @@ def prepare(
     `settings` as for `expand`. The default model is "batch", which single purposes may use too. Raises ValueError while
     earlier requests have no response, unless `again`.
     """
-    chosen = {"model": "batch"} | {name: value for name, value in settings.items() if value is not None}
-    if chosen.get("journal") is False:
-        raise ValueError("batches need the journal")
-    if not chosen.get("model_name"):
-        raise ValueError("option 'model-name' is missing: the name of the model that the batch is for")
-    if most < 1:
-        raise ValueError(f"option 'most': {most} is not allowed, must be 1 or more")
-    if not again:
-        for path, count in outstanding(chosen["out"]).items():
-            raise ValueError(f"{path}: {count} requests wait for responses; ingest them first, or ask for them --again")
+    chosen = round_settings(settings, most=most, again=again)
     folder = Path(chosen["out"]) / "batch"
     with working(folder, "espalier batch prepare") as new:
         waiting = folder / "waiting.part"
@@ -156,7 +162,8 @@ def ingest(
             if doubt:
                 log.warning("%s: %s", response, doubt)
         failed = {key: why for key, why in failed.items() if key not in stored}
-        with (folder / "heard.jsonl").open("a", encoding="utf-8", newline="\n") as file:
+        heard = folder / "heard.jsonl"
+        with naming(heard), heard.open("a", encoding="utf-8", newline="\n") as file:
             for key in sorted(stored | failed.keys()):
                 file.write(json.dumps({"custom_id": key}) + "\n")
     return Ingested(len(stored), failed, unknown)

@@ -25,11 +25,14 @@ OPTIONS = [
     *("--set bm25.analyzer=klingon", "--set curtail=exact --set compare_across=true", "--in-flight 0"),
     *("--replay --no-journal", "--out w/held --seed 2", "--out w/held --method ircot", "--prune top_k:0"),
     "eval --methods decex,ircot --timeout=nan SERVER",
+    *(f"batch prepare {more}" for more in ("", "--model-name m --most 0", "--model-name m --server ollama")),
+    "batch prepare --model-name m --no-journal",
 ]
 FILES = [
     *(f"--prompts w/{name}" for name in (*PROMPTS, "misspelt", "none", "questions.jsonl")),
     *(f"--{option} w/{name}" for option in ("corpus", "questions") for name in ("none", "", "bad.jsonl", "bad.gz")),
     *(f"--journal w/{name}" for name in ("none/j.sqlite", "questions.jsonl", "")),
+    *(f"--track jsonl=w/{name}" for name in ("none/log", "", "questions.jsonl/log")),
     *(f"--out w/{name}" for name in ("questions.jsonl", "questions.jsonl/below", "damaged")),
     *("--replay --out w/fresh", "--config w/none.yaml", "--model gguf:w/none.gguf"),
     *("SERVER --retriever faiss:w/none --encoder http://h:9/v1", "--model hf:w/none"),

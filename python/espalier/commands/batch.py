@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from functools import partial
 
-from ..batch import MOST_REQUESTS, Round, ingest, outstanding, prepare
+from ..batch import MOST_REQUESTS, Round, ingest, outstanding, prepare, round_settings
 from ..io.terminal import say, say_json
 from .shared.parser import add_command
 from .shared.run_options import add_run_options
@@ -59,8 +59,9 @@ def print_round(done: Round, arguments: argparse.Namespace) -> int:
 
 
 def prepare_command(arguments: argparse.Namespace) -> int:
-    job = partial(prepare, most=arguments.most, again=arguments.again)
-    done = do_task(arguments.task, arguments, job, without=("step", "task", "most", "again"))
+    own = {"most": arguments.most, "again": arguments.again}
+    job, ready = partial(prepare, **own), partial(round_settings, **own)
+    done = do_task(arguments.task, arguments, job, without=("step", "task", *own), ready=ready)
     return 0 if done is None else print_round(done, arguments)
 
 

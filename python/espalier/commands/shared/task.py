@@ -27,8 +27,10 @@ def do_task(
     arguments: argparse.Namespace,
     job: Callable[[str, dict[str, Any], Recorded], T],
     without: Container[str] = (),
+    ready: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict,
 ) -> T | None:
-    """Runs `job` with the line's settings. None after a dry run. `without` names options that are not settings."""
+    """Runs `job` with the line's settings. None after a dry run, which has the settings that `ready` makes of them.
+    `without` names options that are not settings."""
     settings = settings_of(arguments, without)
     config = arguments.given(arguments)
     with suppress(Error, TypeError):  # what is wrong is said by the task, in its order
@@ -37,7 +39,7 @@ def do_task(
         if twice := said_twice((question.id, question.text) for question in asked):
             say_error(f"{settings['questions']}: {twice}")
     if arguments.dry_run:
-        dry_run(task, settings, config, as_json=arguments.json)
+        dry_run(task, ready(settings), config, as_json=arguments.json)
         return None
     with shown_as(quiet=arguments.json) as view:
         recorded = Recorded(Path(settings["out"]), config, view)

@@ -1,6 +1,7 @@
 """`--track`: trackers that hear of the run of a command."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
@@ -11,7 +12,7 @@ from typing import Any, TypeAlias
 
 from ... import tracking
 from ..._core import Progress
-from ...errors import Error, did_you_mean, needed
+from ...errors import Error, InputError, did_you_mean, needed
 from ...runs.job import Job, RunResult, run_job
 from ...tracking import Sink, Tracker
 
@@ -83,6 +84,10 @@ def chosen(text: str) -> Begin:
     usage, begin = KINDS[name]
     if not where:
         raise ValueError(f"--track takes {usage}, not '{text}'")
+    path = Path(where).absolute()
+    good = not path.is_dir() if path.exists() else path.parent.is_dir()
+    if name == "jsonl" and not (good and os.access(path if path.exists() else path.parent, os.W_OK)):
+        raise InputError(f"--track {text}: is no file that can be written, or in no folder")
     if name == "tensorboard":
         tracking.summary_writer()
     elif name != "jsonl":
