@@ -6,6 +6,9 @@ and their parts, `errors` the exceptions, `aio` what is awaited, `parts` what mo
 
 from __future__ import annotations
 
+from . import little_memory as little_memory  # before what needs memory
+
+# isort: split
 from typing import TYPE_CHECKING
 
 from . import aio as aio

@@ -84,6 +84,15 @@ def test_deep_configs_and_large_prompts_are_refused(files: Path, tmp_path: Path)
     assert "rollout.txt: has more than the 1024 KiB" in refused(3, *words)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of another kind")
+def test_too_little_memory_is_said_in_one_line_and_nothing_waits():
+    begin = f"{sys.executable} -m espalier.cli --version"
+    for kib in (30_000, 60_000, 90_000, 140_000):  # until libraries load, and then until their threads find room
+        done = subprocess.run(["bash", "-c", f"ulimit -v {kib}; {begin}"], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) in ((0, ""), (1, "espalier: too little memory to begin\n")), kib
+        assert done.returncode == 1 or kib > 60_000
+
+
 def test_a_reader_that_leaves_ends_a_command_in_peace():
     for line in ("options | head -1", "options >&-", "--help | head -1"):
         shell = ["bash", "-c", f"set -o pipefail; {sys.executable} -m espalier.cli {line}"]

@@ -202,6 +202,46 @@ def test_a_full_disk_is_named_and_where_there_is_room_the_run_goes_on(run, files
     assert contents(tmp_path / "out") == contents(run)
 
 
+@contextmanager
+def small_files(most: int) -> Iterator[None]:
+    """What writes more bytes of a file than these is refused, as on a full disk."""
+    old = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most, old[1]))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+def test_a_full_disk_is_named_with_the_file_by_every_command_that_writes(run: Path, files: Path, tmp_path: Path):
+    out, shards = tmp_path / "out", [tmp_path / str(part) for part in (1, 2)]
+    for part, shard in enumerate(shards, 1):
+        good("expand", *inputs(files), *SMALL, "--constrain", "off", "--shard", f"{part}/2", "--out", shard)
+    corpus = ["--corpus", files / "corpus.jsonl"]
+    commands: list[list[object]] = [
+        ["merge", *shards],
+        ["merge", *shards, "--no-journal"],
+        ["export", run, "--format", "sft.messages"],
+        ["export", run, "--format", "rl.verl"],
+        ["index", "build", *corpus],
+        ["world", "--passages", "300", "--questions", "3"],
+        ["batch", "prepare", *inputs(files), "--model-name", "m"],
+        ["rescore", run],
+        ["eval", "--methods", "direct", *inputs(files), "--limit", "4"],
+        ["questions", files / "questions.jsonl"],
+    ]
+    for number, command in enumerate(commands):
+        for most in (0, 500, 4096):
+            with small_files(most):
+                done = espalier(*command, "--out", out / str(number))
+            last = done.stderr.splitlines()[-1] if done.stderr else ""
+            assert done.returncode == 0 or (done.returncode == 3 and f"espalier: {tmp_path}" in last), (
+                command,
+                most,
+                done.stderr,
+            )
+
+
 @pytest.fixture
 def public(finished: Path) -> Iterator[Path]:
     """A finished run in a folder that everybody can read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -75,12 +76,24 @@ def working(folder: str | os.PathLike[str], work: str, *, shared: bool = False) 
 
 
 @contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What the system does not name when it refuses to write more of a file, as on a full disk: the file."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO):
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextmanager
 def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
     """A file that replaces `path` once it is whole. After an error nothing remains. `private`: mode 0600."""
     target = Path(path)
     part = target.with_name(target.name + ".part")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600 if private else 0o666), "wb") as file:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+        with naming(target), os.fdopen(os.open(part, flags, 0o600 if private else 0o666), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from .._core import Progress
 from ..errors import needed
 from ..gone import absent
+from ..io.files import naming
 
 __all__ = ["Sink", "Tracker", "jsonl", "mlflow", "tensorboard", "trackio", "wandb"]
 if not TYPE_CHECKING:
@@ -55,7 +56,7 @@ def jsonl(file: str | os.PathLike[str], run: str | None = None) -> Sink:
     name = {} if run is None else {"run": run}
 
     def write(figures: Mapping[str, float], question: int) -> None:
-        with path.open("a", encoding="utf-8", newline="\n") as stream:
+        with naming(path), path.open("a", encoding="utf-8", newline="\n") as stream:
             stream.write(json.dumps({**name, **figures}) + "\n")
 
     return write
