@@ -141,8 +141,7 @@ std::string refusal(const std::string& path, std::string_view kind = "example", 
 }
 
 /// The message of the InputError that f throws.
-template <class F>
-std::string message(F f) {
+std::string message(auto f) {
   try {
     f();
   } catch (const InputError& error) {

@@ -39,8 +39,7 @@ std::vector<Record> texts(std::uint64_t begin, std::uint64_t end) {
 }
 
 /// The message of the StoreError that `f` throws, or "" if it throws none.
-template <class F>
-std::string message_of(F f) {
+std::string message_of(auto f) {
   try {
     f();
   } catch (const StoreError& error) {
@@ -71,8 +70,7 @@ std::string query(const std::string& file, const std::string& sql) {
 }
 
 /// Runs f in a child process; 0 if it returned true, 1 if it returned false or threw.
-template <class F>
-pid_t fork_to(F f) {
+pid_t fork_to(auto f) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {

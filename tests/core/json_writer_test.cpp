@@ -19,8 +19,7 @@ std::string in_quotes(std::string_view text) {
   JsonWriter(out).value(text);
   return out;
 }
-template <class T>
-std::string written(T v) {
+std::string written(auto v) {
   std::string out;
   JsonWriter(out).value(v);
   return out;

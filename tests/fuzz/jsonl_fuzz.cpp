@@ -14,8 +14,7 @@ using namespace espalier;
 namespace {
 
 /// Reads a file, which fails with an error that names it or not at all.
-template <class Read>
-void attempt(const std::string& file, Read read) {
+void attempt(const std::string& file, auto read) {
   try {
     read(file);
   } catch (const InputError& error) {

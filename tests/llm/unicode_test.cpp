@@ -24,14 +24,12 @@ class Fnv {
   std::uint64_t value = 0xcbf29ce484222325ULL;
 };
 
-template <class F>
-void for_every_code_point(F f) {
+void for_every_code_point(auto f) {
   for (char32_t c = 0; c < 0x110000; ++c)
     if (c < 0xD800 || c >= 0xE000) f(c);
 }
 
-template <class F>
-std::uint64_t hash_of_all(F change) {
+std::uint64_t hash_of_all(auto change) {
   Fnv hash;
   for_every_code_point([&](char32_t c) {
     hash.add(change(encode_utf8({&c, 1})));

@@ -34,8 +34,7 @@ std::vector<Passages> hostile(std::span<const Query> queries) {
 }
 
 /// The path that a baseline takes, with what it was shown on the way.
-template <class Model>
-rag::Tree follow(const std::string& name, Model model, const std::map<std::string, std::string>& set = {},
+rag::Tree follow(const std::string& name, auto model, const std::map<std::string, std::string>& set = {},
                  const std::string& question = "Capital of France?") {
   const auto method = method::make_method(name);
   testing::set(*method, set);
@@ -450,8 +449,7 @@ TEST_CASE("retrievers that find nothing, or the same twice, break no baseline") 
 }
 
 /// How many of a world's questions a baseline answers with perfect skills.
-template <class Retriever>
-std::size_t right(const std::string& name, const sim::World& world, Retriever retriever, double recall,
+std::size_t right(const std::string& name, const sim::World& world, auto retriever, double recall,
                   const std::map<std::string, std::string>& set) {
   const sim::Skills skills{.recall = recall,
                            .decompose = 1,

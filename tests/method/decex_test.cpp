@@ -458,8 +458,7 @@ TEST_CASE("bad options are refused by name") {
 namespace {
 
 /// Everything that one set of trees would put into trees.jsonl.
-template <class MakeModel>
-std::string grown(const sim::World& world, std::uint64_t seed, std::size_t in_flight, MakeModel make_model,
+std::string grown(const sim::World& world, std::uint64_t seed, std::size_t in_flight, auto make_model,
                   const method::DecExRagOptions& options) {
   Scheduler scheduler;
   const ModelPort model = scheduler.model(make_model(), in_flight);

@@ -20,8 +20,7 @@ rag::PromptSet prompts() {
 }
 
 /// Runs a program over one path and gives the tree and what the model was shown.
-template <class Program>
-std::pair<rag::Tree, std::vector<std::string>> walk(std::vector<std::string> replies, Budget budget, Program program) {
+std::pair<rag::Tree, std::vector<std::string>> walk(std::vector<std::string> replies, Budget budget, auto program) {
   std::vector<std::string> shown;
   Scheduler scheduler;
   const ModelPort model = scheduler.model([&](std::span<const Prompt> batch) {

@@ -107,8 +107,7 @@ ProRagOptions four() {
 }
 
 /// The tree of the registry's kind of method over a model.
-template <class Model>
-rag::Tree grown(method::Method& method, Model model) {
+rag::Tree grown(method::Method& method, auto model) {
   const auto retriever = [](std::span<const Query> queries) {
     return std::vector<Passages>(queries.size(), Passages{Passage("d", "F", "t", 1)});
   };
@@ -247,8 +246,7 @@ TEST_CASE("a judge compares visited siblings once a parent, sees no outcome, and
   std::vector<std::string> prompts;
   model.on("judge", [&](const Prompt& p) {
     prompts.push_back(p.text());
-    CHECK(std::count_if(p.body().spans.begin(), p.body().spans.end(),
-                        [](const PromptBody::Span& s) { return s.name == "candidate"; }) == 2);
+    CHECK(std::ranges::count_if(p.body().spans, [](const PromptBody::Span& s) { return s.name == "candidate"; }) == 2);
     return "The first looks it up. <preference> 1 over 2 </preference>";
   });
   Bench bench(model);

@@ -75,8 +75,7 @@ inline Scripted searcher() {
 
 /// One tree of DecEx-RAG for "Capital of France?" (gold: Paris) over the model that make_model(scheduler) adds, and a
 /// corpus of one hostile document.
-template <class MakeModel>
-rag::Tree grow_decex_over(const method::DecExRagOptions& options, const MakeModel& make_model, double temperature = 1) {
+rag::Tree grow_decex_over(const method::DecExRagOptions& options, const auto& make_model, double temperature = 1) {
   Scheduler scheduler;
   const ModelPort models = make_model(scheduler);
   const RetrieverPort documents = scheduler.retriever([](std::span<const Query> queries) {
@@ -104,8 +103,7 @@ inline void set(method::Method& method, const std::map<std::string, std::string>
 class Prepared {
  public:
   using Vectors = std::function<std::vector<Embedding>(std::span<const EncodeRequest>)>;
-  template <class Model, class Retriever>
-  Prepared(method::Method& method, Model model, Retriever retriever, Vectors encoder = {}, Vectors values = {})
+  Prepared(method::Method& method, auto model, auto retriever, Vectors encoder = {}, Vectors values = {})
       : method_(method) {
     method::Ports ports(scheduler_.model(std::move(model), Scheduler::unlimited),
                         scheduler_.retriever(std::move(retriever), Scheduler::unlimited));
@@ -134,9 +132,8 @@ class Prepared {
 };
 
 /// The trees of a method for these examples.
-template <class Model, class Retriever>
-std::vector<rag::Tree> trees_of(method::Method& method, const std::vector<rag::Example>& examples, Model model,
-                                Retriever retriever, bool grows, std::uint64_t seed = 7) {
+std::vector<rag::Tree> trees_of(method::Method& method, const std::vector<rag::Example>& examples, auto model,
+                                auto retriever, bool grows, std::uint64_t seed = 7) {
   return Prepared(method, std::move(model), std::move(retriever)).trees(examples, grows, seed);
 }
 

@@ -46,10 +46,7 @@ struct Family {
       tree[id].total = 2 * c.value;
     }
   }
-  template <class Policy>
-  Verdict operator()(const Policy& policy) const {
-    return policy(tree, std::span<const NodeId>(ids));
-  }
+  Verdict operator()(const auto& policy) const { return policy(tree, std::span<const NodeId>(ids)); }
   Small tree;
   std::vector<NodeId> ids;
 };

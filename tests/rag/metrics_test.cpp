@@ -27,8 +27,7 @@ Scores score(Profile p, const std::string& prediction, const std::string& gold) 
 }
 
 /// All profiles but those named.
-template <class F>
-void everywhere_but(std::initializer_list<Profile> exceptions, F f) {
+void everywhere_but(std::initializer_list<Profile> exceptions, auto f) {
   for (Profile p : all_profiles) {
     bool excepted = false;
     for (Profile e : exceptions) excepted = excepted || e == p;

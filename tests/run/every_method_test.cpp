@@ -43,9 +43,8 @@ std::unique_ptr<method::Method> small(const std::string& name) {
 }
 
 /// The trees of these questions.
-template <class MakeModel, class Retriever>
 std::vector<rag::Tree> trees(const std::string& name, Job job, const std::vector<rag::Example>& examples,
-                             std::size_t in_flight, MakeModel make_model, Retriever retriever) {
+                             std::size_t in_flight, auto make_model, auto retriever) {
   const auto method = small(name);
   Scheduler scheduler;
   const method::Ports ports(scheduler.model(make_model(), in_flight),
@@ -74,9 +73,7 @@ std::vector<rag::Tree> trees(const std::string& name, Job job, const std::vector
 }
 
 /// The trees of a world's questions, as a run writes them.
-template <class MakeModel>
-std::string rows(const std::string& name, Job job, const sim::World& world, std::size_t in_flight,
-                 MakeModel make_model) {
+std::string rows(const std::string& name, Job job, const sim::World& world, std::size_t in_flight, auto make_model) {
   const backend::Bm25 index(testing::passages_of(world));
   std::string out;
   for (const rag::Tree& tree : trees(name, job, world.examples(), in_flight, make_model, index))

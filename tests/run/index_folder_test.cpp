@@ -36,8 +36,7 @@ std::string built(const TemporaryFolder& folder, const run::Lexical& lexical = {
   return folder / "index";
 }
 
-template <class F>
-std::string refusal(F f) {
+std::string refusal(auto f) {
   try {
     f();
   } catch (const std::exception& error) {

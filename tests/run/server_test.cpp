@@ -82,8 +82,7 @@ class Files {
 };
 
 /// An SGLang server, where `reply` answers the rest.
-template <class F>
-FaultServer serving(F reply) {
+FaultServer serving(auto reply) {
   return FaultServer(
       [reply](const Received& request, std::size_t) { return request.path == "/v1/models" ? models : reply(request); });
 }

@@ -60,8 +60,7 @@ auto travel(const Engine::Options& options, char from = 'A') {
   return tree;
 }
 /// The cities in the order in which they were added.
-template <class Tree>
-std::string cities(const Tree& tree) {
+std::string cities(const auto& tree) {
   std::string text;
   for (NodeId id = 0; id < tree.size(); ++id) text += tree.state(id);
   return text;

@@ -34,16 +34,14 @@ struct Script {
 };
 const auto word = [](const Script&, const Script::State& s) { return static_cast<double>(s.said.back()); };
 
-template <class Engine>
-auto run(Engine engine, std::vector<int> last) {
+auto run(auto engine, std::vector<int> last) {
   Script env{std::move(last)};
   auto tree = testing::complete(engine(env, {}, Seed(1)));
   CHECK(testing::broken_rule(tree) == "");
   return tree;
 }
 /// What the selected end says; 0 if none is selected.
-template <class Tree>
-int selected(const Tree& tree) {
+int selected(const auto& tree) {
   int said = 0, many = 0;
   for (NodeId id = 0; id < tree.size(); ++id)
     if (tree.annotation("selected", id) == 1) {

@@ -47,8 +47,7 @@ class Repeating final : public Service<Prompt, Completion> {
   std::vector<Ticket> told_;
 };
 
-template <class Select>
-auto mcts(MctsOptions::Expand expand, std::uint32_t window, Select select) {
+auto mcts(MctsOptions::Expand expand, std::uint32_t window, auto select) {
   return [=](AskedTree::Judge judge) {
     return Mcts({.simulations = 60, .width = 3, .window = window, .expand = expand}, std::move(judge), select);
   };

@@ -52,8 +52,7 @@ struct World {
 };
 
 /// What tree_text leaves out.
-template <class Tree>
-std::string rest_of(const Tree& tree) {
+std::string rest_of(const auto& tree) {
   std::string text = "steps " + std::to_string(tree.steps) + " " + std::to_string(tree.choices) + " " +
                      std::to_string(tree.explored) + " " + tree.prior_source;
   text += " " + exact(tree.lowest) + " " + exact(tree.highest) + "\n";
@@ -67,8 +66,7 @@ std::string rest_of(const Tree& tree) {
 
 /// Grows three trees side by side and returns their texts; checks the rules that each must keep, and that the trees
 /// count all that the backends were asked. `several`: nodes may be valued more than once.
-template <class Make>
-std::vector<std::string> grow(const Execution& execution, Make make, bool several = false) {
+std::vector<std::string> grow(const Execution& execution, auto make, bool several = false) {
   World world(execution);
   auto engine = make(AskedTree::Judge(world.model));
   std::vector<Task<typename decltype(engine)::template TreeOf<AskedTree>>> tasks;
@@ -86,8 +84,7 @@ std::vector<std::string> grow(const Execution& execution, Make make, bool severa
   return texts;
 }
 
-template <class Make>
-void same_for_every_execution(Make make, bool several = false) {
+void same_for_every_execution(auto make, bool several = false) {
   const auto expected = grow(executions[0], make, several);
   CHECK(expected[0] != expected[1]);  // seeds differ by question
   for (const Execution& e : executions) {

@@ -31,8 +31,7 @@ struct Counting : UniformTree {
     return UniformTree::step(s, a);
   }
 };
-template <class Policy>
-auto grow(Counting& env, MctsOptions options, std::uint32_t n, Policy policy) {
+auto grow(Counting& env, MctsOptions options, std::uint32_t n, auto policy) {
   Mcts engine(std::move(options), Rollout({.n = n, .max_steps = 20}, &UniformTree::value, policy));
   return testing::complete(engine(env, env.root(), Seed(1)));
 }

@@ -75,15 +75,13 @@ struct Coins {
   int step(int, int a) const { return a; }
 };
 
-template <class Engine>
-auto grown(Engine engine, Questions& env) {
+auto grown(auto engine, Questions& env) {
   auto tree = testing::complete(engine(env, "", Seed(1)));
   CHECK(testing::broken_rule(tree) == "");
   return tree;
 }
 
-template <class Tree>
-void expect(const Tree& tree, NodeId id, NodeId parent, const std::string& state, double value, double share,
+void expect(const auto& tree, NodeId id, NodeId parent, const std::string& state, double value, double share,
             Status status, Reason reason) {
   CAPTURE(id);
   REQUIRE(id < tree.size());
@@ -271,8 +269,7 @@ TEST_CASE("rewards may be given to a group of ends at once") {
     std::vector<double> group(std::span<const int> ends) const {
       std::vector<double> values;
       for (int e : ends)
-        values.push_back(static_cast<double>(std::count(ends.begin(), ends.end(), e)) /
-                         static_cast<double>(ends.size()));
+        values.push_back(static_cast<double>(std::ranges::count(ends, e)) / static_cast<double>(ends.size()));
       return values;
     }
   };

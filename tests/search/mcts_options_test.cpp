@@ -53,8 +53,7 @@ struct Counting {
     tree = testing::complete(engine(env, env.root(), Seed(1)));
   }
 };
-template <class Tree>
-std::vector<std::uint32_t> child_visits(const Tree& tree, NodeId parent = 0) {
+std::vector<std::uint32_t> child_visits(const auto& tree, NodeId parent = 0) {
   std::vector<std::uint32_t> counts;
   for (const NodeId id : tree.children(parent)) counts.push_back(tree[id].visits);
   return counts;

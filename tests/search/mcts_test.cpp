@@ -28,8 +28,7 @@ const auto shown = [](const auto& x) { return show(x); };
 const auto uniform_value = [](const UniformTree&, const UniformTree::State& s) { return UniformTree::value(s); };
 
 /// The action of the root's most visited child.
-template <class Tree>
-auto favourite(const Tree& tree) {
+auto favourite(const auto& tree) {
   NodeId best = tree[0].first_child;
   for (const NodeId child : tree.children(0))
     if (tree[child].visits > tree[best].visits) best = child;

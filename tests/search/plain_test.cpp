@@ -29,8 +29,7 @@ struct Waiting : UniformTree {
   Task<State> step(State s, Action a) const { co_return UniformTree::step(s, a); }
 };
 
-template <class Tree>
-std::string text_of(const Tree& tree) {
+std::string text_of(const auto& tree) {
   return testing::tree_text(tree, [](const auto& shown) {
     if constexpr (requires { shown.hash; }) return std::to_string(shown.hash);
     else return std::to_string(shown);
@@ -38,8 +37,7 @@ std::string text_of(const Tree& tree) {
 }
 
 /// The tree of a plain call, after a check that tasks grow the same one.
-template <class Engine>
-auto grown(Engine engine) {
+auto grown(auto engine) {
   UniformTree plain({.branching = 3, .depth = 4});
   Waiting waiting({.branching = 3, .depth = 4});
   const auto tree = engine.search(plain, plain.root(), Seed(1));

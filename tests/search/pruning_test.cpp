@@ -36,8 +36,7 @@ const auto even = [](std::uint32_t action) { return action % 2; };
 struct Cut {
   std::vector<NodeId> ids;
   static const char* name() { return "'cut these'"; }
-  template <class Tree>
-  Verdict operator()(const Tree&, Siblings) const {
+  Verdict operator()(const auto&, Siblings) const {
     Verdict verdict;
     for (const NodeId id : ids) verdict.cut.emplace_back(id, Reason::not_best);
     return verdict;
@@ -50,8 +49,7 @@ const auto everything = [](const auto&, Siblings siblings) {
 };
 
 /// Of each child of the root, in order: its visits, and its reason where it is pruned.
-template <class Tree>
-std::vector<std::string> arms(const Tree& tree) {
+std::vector<std::string> arms(const auto& tree) {
   std::vector<std::string> all;
   for (const NodeId id : tree.children(0))
     all.push_back(std::to_string(tree[id].visits) +
@@ -63,8 +61,7 @@ const std::string below = " cut " + std::to_string(int(Reason::below_threshold))
 using Arms = std::vector<std::string>;
 
 /// Calls check(name, make) for an engine of each sort, where make(policy) -> engine over the bandit.
-template <class Check>
-void each_engine(Check check) {
+void each_engine(auto check) {
   check("Mcts", [](auto policy) { return Mcts({.simulations = 12, .width = 4}, pays, Uct(), policy); });
   check("Beam", [](auto policy) { return Beam({.beam = 4, .width = 4}, pays, policy); });
   check("BestFirst", [](auto policy) { return BestFirst({.width = 4}, pays, policy); });
@@ -78,8 +75,7 @@ void each_engine(Check check) {
   });
 }
 
-template <class Engine>
-auto grown(Engine engine) {
+auto grown(auto engine) {
   toy::Bandit env({0.2, 0.5, 0.9, 0.6});
   auto tree = testing::complete(engine(env, env.root(), Seed(1)));
   CHECK(testing::broken_rule(tree) == "");

@@ -17,8 +17,7 @@ inline std::string exact(double number) {
 }
 
 /// Everything a tree holds as lines of text, numbers exactly; `show(state)` and `show(action)` write the user's types.
-template <class Tree, class Show>
-std::string tree_text(const Tree& tree, Show show) {
+std::string tree_text(const auto& tree, auto show) {
   std::string text;
   const auto number = [&](auto n) { (text += ' ') += std::to_string(n); };
   for (NodeId id = 0; id < tree.size(); ++id) {
@@ -52,8 +51,7 @@ T complete(Task<T> task) {
 
 /// What holds for every tree: links fit, nothing is under way, visits = own evaluations + visits of the children, where
 /// a node that is not terminal has one evaluation, or `several`.
-template <class Tree>
-std::string broken_rule(const Tree& tree, bool several = false) {
+std::string broken_rule(const auto& tree, bool several = false) {
   for (NodeId id = 0; id < tree.size(); ++id) {
     const auto& node = tree[id];
     const std::string where = " at node " + std::to_string(id);

@@ -90,9 +90,7 @@ std::string answer_in(const std::string& text) { return tagged(text, "[[", "]]")
 std::string question_in(const std::string& text) { return tagged(text, "((", "))"); }
 std::string query_in(const std::string& text) { return tagged(text, "{{", "}}"); }
 
-bool is_gold(const rag::Example& e, const std::string& text) {
-  return std::find(e.gold.begin(), e.gold.end(), text) != e.gold.end();
-}
+bool is_gold(const rag::Example& e, const std::string& text) { return std::ranges::find(e.gold, text) != e.gold.end(); }
 
 std::string document(const World& world, const std::string& id) {
   const Passage p = world.passage(std::stoul(id.substr(2)));

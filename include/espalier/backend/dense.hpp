@@ -37,8 +37,7 @@ class Candidates {
   void merge(const Candidates& other) { pool_.insert(pool_.end(), other.pool_.begin(), other.pool_.end()); }
 
   /// The best k by score(row).
-  template <class Score>
-  [[nodiscard]] std::vector<Hit> best(const Score& score) {
+  [[nodiscard]] std::vector<Hit> best(const auto& score) {
     if (pool_.size() > k_) tighten();
     std::vector<Hit> hits;
     for (const auto& [rough, row] : pool_) hits.emplace_back(row, score(row));
@@ -81,8 +80,7 @@ class DenseIndex {
   DenseIndex(const Vectors& vectors, const Options& options)
       : DenseIndex(in_memory(vectors, options.metric), options.threads) {}
   /// Encodes the passages of a corpus.
-  template <class Corpus>
-  static DenseIndex encoded(const Corpus& passages, const detail::AnyEncoder& encoder, const Options& options) {
+  static DenseIndex encoded(const auto& passages, const detail::AnyEncoder& encoder, const Options& options) {
     return DenseIndex(DenseFile::write(std::nullopt, passages, encoder, options.metric), options.threads);
   }
   explicit DenseIndex(DenseFile vectors, std::size_t threads = 1) : vectors_(std::move(vectors)), threads_(threads) {

@@ -67,8 +67,7 @@ class DenseFile {
   /// Encodes all passages of a corpus into a file of vectors, or into memory without a path, `batch` at a time.
   /// told(rows) is called for each row written. Throws the encoder's first error, and BackendError if an embedding is
   /// not finite or differs in dimension. Throws std::invalid_argument if there are no passages.
-  template <class Corpus>
-  static DenseFile write(const std::optional<std::string>& path, const Corpus& passages, detail::AnyEncoder encoder,
+  static DenseFile write(const std::optional<std::string>& path, const auto& passages, detail::AnyEncoder encoder,
                          Metric metric, std::size_t batch = 256, const std::function<void(std::size_t)>& told = {}) {
     if (passages.size() == 0) throw std::invalid_argument("there are no passages to encode");
     if (batch == 0) bad_option("batch", batch, "1 or more");

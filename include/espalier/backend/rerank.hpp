@@ -46,8 +46,7 @@ class Reranked final : public Service<Query, Passages> {
   }
   std::vector<Reply<Passages>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Passages>> replies;
-    const bool reranking =
-        std::any_of(open_.begin(), open_.end(), [](const auto& one) { return one.second.reranking; });
+    const bool reranking = std::ranges::any_of(open_, [](const auto& one) { return one.second.reranking; });
     for (auto& reply : retriever_->poll(reranking ? std::chrono::milliseconds(0) : wait)) found(reply, replies);
     if (open_.empty()) return replies;
     const auto patience = std::min(wait, std::chrono::milliseconds(reranking && replies.empty() ? 20 : 0));

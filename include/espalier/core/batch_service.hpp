@@ -84,8 +84,7 @@ class BatchService final : public Service<In, Out> {
     due.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(late));
     waiting_.erase(waiting_.begin(), late);
     if (!due.empty()) return due;
-    const auto first =
-        std::min_element(waiting_.begin(), waiting_.end(), [](const Item& a, const Item& b) { return a.due < b.due; });
+    const auto first = std::ranges::min_element(waiting_, [](const Item& a, const Item& b) { return a.due < b.due; });
     std::this_thread::sleep_until(std::min(first->due, now + std::chrono::milliseconds(20)));
     return due;
   }

@@ -132,6 +132,12 @@ concept SearchValue = std::copyable<V> && std::default_initializable<V> && requi
   { utility(a) } -> std::convertible_to<double>;
 };
 
+/// r.group(ends) -> their values, or a Task of them: a reward that judges the ends of one place together.
+template <class R, class State>
+concept GroupReward = requires(const R& r, std::span<const State> ends) {
+  requires std::same_as<awaited_t<decltype(r.group(ends))>, std::vector<double>>;
+};
+
 }  // namespace detail
 
 /// What an evaluator with rollouts returns besides the value: the terminal states it reached.
@@ -155,16 +161,6 @@ template <class R, class State>
 concept RewardFunction = requires(const R& r, const State& s) {
   { r(s) } -> detail::SearchValue;
 };
-
-namespace detail {
-
-/// r.group(ends) -> their values, or a Task of them: a reward that judges the ends of one place together.
-template <class R, class State>
-concept GroupReward = requires(const R& r, std::span<const State> ends) {
-  requires std::same_as<awaited_t<decltype(r.group(ends))>, std::vector<double>>;
-};
-
-}  // namespace detail
 
 // --- Policies ------------------------------------------------------------------------------------------------------
 

@@ -53,8 +53,7 @@ class MissingPart : public Error {
 };
 
 /// Throws std::invalid_argument that names the option, its value and the allowed range.
-template <class T>
-[[noreturn]] void bad_option(std::string_view name, const T& value, std::string_view allowed) {
+[[noreturn]] void bad_option(std::string_view name, const auto& value, std::string_view allowed) {
   std::string shown;
   if constexpr (requires { std::to_string(value); }) shown = std::to_string(value);
   else shown = std::string(value);

@@ -44,8 +44,7 @@ inline int open_input(const std::string& path) {
 }
 
 /// Calls f with the bytes of a file, `size` at a time and the rest at the end. Throws InputError.
-template <class F>
-void read_blocks(const std::string& path, std::size_t size, F f) {
+void read_blocks(const std::string& path, std::size_t size, auto f) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(::fdopen(open_input(path), "rb"), &std::fclose);
   std::string block(size, '\0');
   while (const std::size_t got = std::fread(block.data(), 1, size, file.get()))

@@ -107,8 +107,7 @@ class JsonWriter {
     return known ? value(*known) : null();
   }
   /// An array of values.
-  template <class Items>
-  JsonWriter& array(const Items& items) {
+  JsonWriter& array(const auto& items) {
     begin_array();
     for (const auto& item : items) value(item);
     return end_array();
@@ -119,10 +118,7 @@ class JsonWriter {
     out_ += json;
     return *this;
   }
-  template <class T>
-  JsonWriter& field(std::string_view name, const T& v) {
-    return key(name).value(v);
-  }
+  JsonWriter& field(std::string_view name, const auto& v) { return key(name).value(v); }
 
  private:
   JsonWriter& open(char bracket) {

@@ -101,8 +101,7 @@ class PortScheduler {
   /// Runs `count` tasks. make(i) starts one. done(i, outcome) gets its result as soon as it exists, in no defined
   /// order. Task i starts only when task i - open has ended, so at most `open` (> 0) are alive. A caller that restores
   /// the order holds at most `open` results.
-  template <class Make, class Done>
-  void for_each(std::size_t count, std::size_t open, Make make, Done done) {
+  void for_each(std::size_t count, std::size_t open, auto make, auto done) {
     using T = typename decltype(make(std::size_t{}))::value_type;
     std::vector<std::pair<std::size_t, Task<T>>> live;
     std::size_t next = 0;
@@ -142,8 +141,7 @@ class PortScheduler {
   }
 
   /// Steps until `finished()`. Throws Error if a search waits for something that nobody answers.
-  template <class Finished>
-  void drive(Finished finished) {
+  void drive(auto finished) {
     try {
       while (!finished()) {
         if (step() || finished() || !agenda_.ready.empty()) continue;  // finished() may start more

@@ -146,28 +146,6 @@ class GatherAwaiter {
   Join join_{};
 };
 
-}  // namespace detail
-
-/// Runs tasks side by side and returns their results in order. All run to their end even if one fails, so that nothing
-/// paid for is lost. Then the first exception by index is thrown.
-template <class T>
-Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
-  detail::GatherAwaiter<T> all(tasks);
-  co_await all;
-  std::vector<T> results;
-  results.reserve(tasks.size());
-  for (auto& task : tasks) results.push_back(task.take());
-  co_return results;
-}
-
-inline Task<void> gather(std::vector<Task<void>> tasks) {
-  detail::GatherAwaiter<void> all(tasks);
-  co_await all;
-  for (auto& task : tasks) task.take();
-}
-
-namespace detail {
-
 /// Runs a coroutine beside the calling one, only inside a scheduler's run. The task must live until it has ended.
 template <class T>
 void start(const Task<T>& task) {
@@ -212,5 +190,23 @@ T run_plain(Task<T> task) {
 }
 
 }  // namespace detail
+
+/// Runs tasks side by side and returns their results in order. All run to their end even if one fails, so that nothing
+/// paid for is lost. Then the first exception by index is thrown.
+template <class T>
+Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
+  detail::GatherAwaiter<T> all(tasks);
+  co_await all;
+  std::vector<T> results;
+  results.reserve(tasks.size());
+  for (auto& task : tasks) results.push_back(task.take());
+  co_return results;
+}
+
+inline Task<void> gather(std::vector<Task<void>> tasks) {
+  detail::GatherAwaiter<void> all(tasks);
+  co_await all;
+  for (auto& task : tasks) task.take();
+}
 
 }  // namespace espalier

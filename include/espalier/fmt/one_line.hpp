@@ -60,8 +60,7 @@ inline std::string first_line(std::string_view text, std::size_t most) {
 /// A formatter that takes the specifications of a text, such as a width. `describe` makes the text.
 template <auto describe>
 struct Described : fmt::formatter<std::string_view> {
-  template <class T>
-  auto format(const T& value, auto& context) const {
+  auto format(const auto& value, auto& context) const {
     return fmt::formatter<std::string_view>::format(describe(value), context);
   }
 };

@@ -45,23 +45,21 @@ std::optional<std::string> words_of(const T& part) {
 }
 
 /// The name of the kind of the action that led to a node. Only the kinds of RAG have names.
-template <class Tree>
-std::string kind_text(const Tree& tree, NodeId id) {
-  if (id == Tree::root()) return "root";
+std::string kind_text(const auto& tree, NodeId id) {
+  if (id == tree.root()) return "root";
   if constexpr (requires { rag::name(tree.action(id).kind); }) return rag::name(tree.action(id).kind);
   else return fmt::format("kind {}", tree[id].kind);
 }
 
 /// The tree in lines, one for each node. Children follow their parent, indented by two blanks.
-template <class Tree>
-std::string outline(const Tree& tree) {
+std::string outline(const auto& tree) {
   std::string text;
   int depth = 0;
-  for (NodeId id = tree.size() > 0 ? Tree::root() : no_node; id != no_node;) {
+  for (NodeId id = tree.size() > 0 ? tree.root() : no_node; id != no_node;) {
     fmt::format_to(std::back_inserter(text), "{}{:{}}{} {}", text.empty() ? "" : "\n", "",
                    2 * std::min(depth, deepest_indent), id, node_text(kind_text(tree, id), tree[id]));
     std::optional<std::string> words;
-    if (id != Tree::root()) words = words_of(tree.action(id));
+    if (id != tree.root()) words = words_of(tree.action(id));
     if (!words) words = words_of(tree.state(id));
     if (const std::string line = first_line(words.value_or(""), longest_node_text); !line.empty())
       (text += ": ") += line;
@@ -71,8 +69,8 @@ std::string outline(const Tree& tree) {
       ++depth;
       continue;
     }
-    for (; id != Tree::root() && tree[id].next_sibling == no_node; --depth) id = tree[id].parent;
-    id = id == Tree::root() ? no_node : tree[id].next_sibling;
+    for (; id != tree.root() && tree[id].next_sibling == no_node; --depth) id = tree[id].parent;
+    id = id == tree.root() ? no_node : tree[id].next_sibling;
   }
   return text.empty() ? "an empty tree" : text;
 }

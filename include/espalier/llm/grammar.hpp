@@ -71,8 +71,7 @@ class ReplyForm {
   }
   /// A block of thought at the beginning and free text behind it, in protocols that have one.
   [[nodiscard]] FormPtr thought() const {
-    const bool thinks = std::any_of(protocol_.tags.begin(), protocol_.tags.end(),
-                                    [](const Protocol::Tag& tag) { return tag.open == block; });
+    const bool thinks = std::ranges::any_of(protocol_.tags, [](const Protocol::Tag& tag) { return tag.open == block; });
     if (!thinks || std::find(opens_.begin(), opens_.end(), block) != opens_.end()) return nullptr;
     std::vector<std::string> marks = stops_;
     marks.insert(marks.end(), {std::string(block), std::string(block_end)});

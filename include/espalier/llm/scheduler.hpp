@@ -29,16 +29,13 @@ using EncoderPort = Port<EncodeRequest, Embedding>;
 struct Scheduler : PortScheduler {
   /// Adds a backend: a batch function (any callable) or a std::unique_ptr<Service>. `max_in_flight` is the number of
   /// outstanding requests of an asynchronous backend, or the largest batch of a synchronous one.
-  template <class Backend>
-  ModelPort model(Backend backend, std::size_t max_in_flight = 64) {
+  ModelPort model(auto backend, std::size_t max_in_flight = 64) {
     return last_port<Prompt, Completion>(std::move(backend), max_in_flight);
   }
-  template <class Backend>
-  RetrieverPort retriever(Backend backend, std::size_t max_in_flight = unlimited) {
+  RetrieverPort retriever(auto backend, std::size_t max_in_flight = unlimited) {
     return port<Query, Passages>(std::move(backend), max_in_flight);
   }
-  template <class Backend>
-  EncoderPort encoder(Backend backend, std::size_t max_in_flight = unlimited) {
+  EncoderPort encoder(auto backend, std::size_t max_in_flight = unlimited) {
     return port<EncodeRequest, Embedding>(std::move(backend), max_in_flight);
   }
   /// A model that is answered from outside: list requests with pending(), answer them with resume().

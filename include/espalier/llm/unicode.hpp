@@ -99,8 +99,7 @@ class UnicodeMapping {
   [[nodiscard]] std::u32string_view targets(const Entry& e) const { return {targets_.data() + e.begin, e.length}; }
   /// The targets of c, empty if it does not change.
   std::u32string_view operator()(char32_t c) const {
-    const auto e =
-        std::lower_bound(entries_.begin(), entries_.end(), c, [](const Entry& a, char32_t b) { return a.from < b; });
+    const auto e = std::ranges::lower_bound(entries_, c, {}, &Entry::from);
     return e != entries_.end() && e->from == c ? targets(*e) : std::u32string_view();
   }
 
@@ -132,8 +131,7 @@ inline void append_ascii_lower(std::string& out, std::string_view text) {
 }
 
 /// Applies mapping(code point) -> what takes its place, empty = itself. ASCII letters become lower case.
-template <class Mapping>
-std::string mapped(std::string_view text, const Mapping& mapping) {
+std::string mapped(std::string_view text, const auto& mapping) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {

@@ -69,8 +69,7 @@ class OptionTable {
     return *this;
   }
   /// Adds a number.
-  template <class Field>
-  OptionTable& add(std::string name, Field& field, std::string help, Range range) {
+  OptionTable& add(std::string name, auto& field, std::string help, Range range) {
     put(name, field, std::move(help), range.text());
     entries_.back().check = [name, &field, range] {
       if (const auto* number = given(field); number && !range.holds(static_cast<double>(*number)))
@@ -87,8 +86,7 @@ class OptionTable {
     return put(std::move(name), field, std::move(help), std::move(allowed));
   }
   /// Adds a choice. Value i of the enumeration is called names[i].
-  template <class Field>
-  OptionTable& add(std::string name, Field& field, std::string help, std::vector<std::string> names) {
+  OptionTable& add(std::string name, auto& field, std::string help, std::vector<std::string> names) {
     using E = std::remove_cvref_t<decltype(*given(field))>;
     std::string allowed;
     for (const auto& n : names) allowed += (allowed.empty() ? "" : ", ") + n;
@@ -181,8 +179,7 @@ class OptionTable {
   static const T* given(const std::optional<T>& field) {
     return field ? &*field : nullptr;
   }
-  template <class Field>
-  OptionTable& put(std::string name, Field& field, std::string help, std::string allowed) {
+  OptionTable& put(std::string name, auto& field, std::string help, std::string allowed) {
     using T = std::remove_cvref_t<decltype(*given(field))>;
     const auto set = [name, &field, allowed](std::string_view text) { field = read<T>(name, text, allowed); };
     const auto show = [&field] {
@@ -192,8 +189,7 @@ class OptionTable {
     entries_.push_back({std::move(name), type_of<T>(), std::move(help), std::move(allowed), set, show});
     return *this;
   }
-  template <class T>
-  static std::string json_of(const T& value) {
+  static std::string json_of(const auto& value) {
     std::string out;
     JsonWriter(out).value(value);
     return out;

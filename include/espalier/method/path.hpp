@@ -151,8 +151,7 @@ class Path {
 
  private:
   /// Takes a query with what `kept` leaves of its documents.
-  template <class Kept>
-  Task<void> take_with(rag::Action query, Kept kept) {
+  Task<void> take_with(rag::Action query, auto kept) {
     if (closed_) co_return;
     const Context context = next();
     Passages found = co_await loop_.find(query.text, context);

@@ -31,6 +31,9 @@ struct TreeRecord {
   }
 };
 
+/// How one of a question's correct chains is chosen as training data, by its number of retrievals (DecEx-RAG, Fig. 2a).
+enum class ChainChoice : std::uint8_t { best, most, least, random };
+
 namespace detail {
 
 inline const char* name(Status status) {
@@ -43,6 +46,22 @@ inline const char* name(Reason reason) {
   return names[static_cast<std::size_t>(reason)];
 }
 inline const char* name(SearchFacts::Ending ending) { return ending == SearchFacts::Ending::done ? "done" : "budget"; }
+inline const char* name(ChainChoice choice) {
+  static constexpr const char* names[] = {"best", "most", "least", "random"};
+  return names[static_cast<std::size_t>(choice)];
+}
+
+/// Orders nodes by one value each (index = node, nothing counts as 0). True if `a` has the higher value. Ties: higher
+/// prior, then older.
+struct Better {
+  const rag::Tree& tree;
+  const std::vector<std::optional<double>>& values;
+  bool operator()(NodeId a, NodeId b) const {
+    const double va = values[a].value_or(0), vb = values[b].value_or(0);
+    if (va != vb) return va > vb;
+    return tree[a].prior != tree[b].prior ? tree[a].prior > tree[b].prior : a < b;
+  }
+};
 
 }  // namespace detail
 
@@ -61,22 +80,6 @@ inline std::vector<std::optional<double>> rewards(const rag::Tree& tree) {
     if (means[id]) *means[id] /= counts[id];
   return means;
 }
-
-namespace detail {
-
-/// Orders nodes by one value each (index = node, nothing counts as 0). True if `a` has the higher value. Ties: higher
-/// prior, then older.
-struct Better {
-  const rag::Tree& tree;
-  const std::vector<std::optional<double>>& values;
-  bool operator()(NodeId a, NodeId b) const {
-    const double va = values[a].value_or(0), vb = values[b].value_or(0);
-    if (va != vb) return va > vb;
-    return tree[a].prior != tree[b].prior ? tree[a].prior > tree[b].prior : a < b;
-  }
-};
-
-}  // namespace detail
 
 /// The answer that a tree gives to its question.
 struct ChosenAnswer {
@@ -122,19 +125,6 @@ inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
       ballot.vote(rag::detail::form_or_text(*answer), i);
   return ChosenAnswer{best, *tree.rollouts[ballot.winner(0)].state.answer(), own[best].value_or(0), false};
 }
-
-/// How one of a question's correct chains is chosen as training data, by its number of retrievals (DecEx-RAG, Fig. 2a).
-enum class ChainChoice : std::uint8_t { best, most, least, random };
-
-namespace detail {
-
-/// The name of a choice in options and provenance.
-inline const char* name(ChainChoice choice) {
-  static constexpr const char* names[] = {"best", "most", "least", "random"};
-  return names[static_cast<std::size_t>(choice)];
-}
-
-}  // namespace detail
 
 /// The end of the chosen chain among those with a correct answer, that is, an exact match under the profile. Nothing if
 /// there is none or no gold. `random` is drawn with the tree's seed. Ties are broken as in best_answer.

@@ -34,8 +34,7 @@ inline bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\
 /// Adds the triple (subject, relation, object) to a chain as one step.
 inline void add_triple(std::vector<rag::ChainStep>& chain, const std::vector<std::string>& titles,
                        const std::string& subject, const std::string& relation, std::string object) {
-  const auto earlier =
-      std::find_if(chain.begin(), chain.end(), [&](const rag::ChainStep& step) { return step.answer == subject; });
+  const auto earlier = std::ranges::find_if(chain, [&](const rag::ChainStep& step) { return step.answer == subject; });
   const std::string from = earlier == chain.end() ? subject : '#' + std::to_string(earlier - chain.begin() + 1);
   const bool support = std::find(titles.begin(), titles.end(), subject) != titles.end();
   chain.push_back({from + " >> " + relation, std::move(object), support ? subject : "", ""});
@@ -101,8 +100,7 @@ inline bool all_known(simdjson::dom::element value, const rag::Gold& forms) {
   if (std::string_view text; value.get(text) == simdjson::SUCCESS)
     return text.empty() || std::find(forms.begin(), forms.end(), rag::detail::form_or_text(text)) != forms.end();
   const auto known = [&](simdjson::dom::element item) { return all_known(item, forms); };
-  if (simdjson::dom::array items; value.get(items) == simdjson::SUCCESS)
-    return std::all_of(items.begin(), items.end(), known);
+  if (simdjson::dom::array items; value.get(items) == simdjson::SUCCESS) return std::ranges::all_of(items, known);
   if (simdjson::dom::object object; value.get(object) == simdjson::SUCCESS)
     return std::all_of(object.begin(), object.end(), [&](const auto& member) { return known(member.value); });
   return value.is_null() || !forms.empty();
@@ -146,6 +144,18 @@ class Ids {
   std::unordered_map<std::string, std::size_t> lines_;
 };
 
+/// Reads a passage of FlashRAG, Pyserini, BEIR or DPR: an id, perhaps a title, and "contents" = title, newline, text,
+/// or another name for a text without a title line. Throws InputError.
+inline Passage read_passage(const JsonLine& row) {
+  std::string id = read_id(row, espalier::detail::passage_ids);
+  std::optional<std::string_view> title;
+  if (row.has("title")) title = row.as<std::string_view>("title", "a text");
+  const std::string_view field = row.has("contents") ? "contents" : row.first_of(espalier::detail::text_fields);
+  std::string_view text = row.as<std::string_view>(row.has(field) ? field : "contents", "a text");
+  if (field == "contents") std::tie(title, text) = espalier::detail::split_contents(text, title);
+  return Passage(std::move(id), std::string(title.value_or("")), std::string(text));
+}
+
 }  // namespace detail
 
 /// Reads questions, one per line: {"id", "question", "golden_answers": [...], "metadata": {...}}, plain or .gz.
@@ -164,8 +174,7 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const d
       row.fail(field, "looks like gold answers, which are read from 'golden_answers' alone");
     if (options.require_gold && !row.has("golden_answers")) row.fail("golden_answers", "is missing");
     if (options.require_gold && example.gold.empty()) row.fail("golden_answers", "is empty");
-    if (std::any_of(example.gold.begin(), example.gold.end(), detail::blank))
-      row.fail("golden_answers", "holds an empty answer");
+    if (std::ranges::any_of(example.gold, detail::blank)) row.fail("golden_answers", "holds an empty answer");
     if (row.has("metadata")) {
       const detail::JsonLine metadata = row.object("metadata");
       example.supporting_titles = metadata.texts("supporting_titles");
@@ -182,22 +191,6 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const d
   });
   return examples;
 }
-
-namespace detail {
-
-/// Reads a passage of FlashRAG, Pyserini, BEIR or DPR: an id, perhaps a title, and "contents" = title, newline, text,
-/// or another name for a text without a title line. Throws InputError.
-inline Passage read_passage(const JsonLine& row) {
-  std::string id = read_id(row, espalier::detail::passage_ids);
-  std::optional<std::string_view> title;
-  if (row.has("title")) title = row.as<std::string_view>("title", "a text");
-  const std::string_view field = row.has("contents") ? "contents" : row.first_of(espalier::detail::text_fields);
-  std::string_view text = row.as<std::string_view>(row.has(field) ? field : "contents", "a text");
-  if (field == "contents") std::tie(title, text) = espalier::detail::split_contents(text, title);
-  return Passage(std::move(id), std::string(title.value_or("")), std::string(text));
-}
-
-}  // namespace detail
 
 /// Reads passages with unique ids, as JSON lines or as a .tsv with a header, plain or .gz. Throws InputError.
 inline std::vector<Passage> read_passages(const std::string& path, const detail::ReadOptions& options = {}) {

@@ -72,10 +72,7 @@ struct AnyPruning {
   Moment before{}, at{}, keep{};  ///< ahead of values, at values, when a node is done
 
   [[nodiscard]] bool empty() const { return !before && !at && !keep; }
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
-    return at(tree, siblings);
-  }
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const { return at(tree, siblings); }
   /// Throws PolicyError if it has a moment that an engine lacks.
   void refuse(std::string_view engine, bool without_before, bool without_keep) const {
     const char* lacking = without_before && before ? "before" : without_keep && keep ? "keep" : nullptr;

@@ -29,8 +29,7 @@ struct LeafBackup {
 };
 
 /// Adds to every node what was entered below it. After LeafBackup this gives the sums and visits of MeanBackup.
-template <class Tree>
-void sum_up(Tree& tree) {
+void sum_up(auto& tree) {
   for (auto id = static_cast<NodeId>(tree.size()); --id > 0;) {
     tree[tree[id].parent].total += tree[id].total;
     tree[tree[id].parent].visits += tree[id].visits;

@@ -28,8 +28,7 @@ inline double charset_distance(std::string_view a, std::string_view b) {
   std::array<std::uint8_t, 256> seen{};
   for (const char c : a) seen[static_cast<unsigned char>(c)] |= 1;
   for (const char c : b) seen[static_cast<unsigned char>(c)] |= 2;
-  return static_cast<double>(
-      std::count_if(seen.begin(), seen.end(), [](std::uint8_t who) { return who == 1 || who == 2; }));
+  return static_cast<double>(std::ranges::count_if(seen, [](std::uint8_t who) { return who == 1 || who == 2; }));
 }
 
 /// Positions of the k texts that are kept, in increasing order. All of them if there are no more.

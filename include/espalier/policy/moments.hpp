@@ -13,10 +13,7 @@ namespace espalier {
 
 /// Keeps everything.
 struct KeepAll {
-  template <class Tree>
-  Verdict operator()(const Tree&, std::span<const NodeId>) const {
-    return {};
-  }
+  Verdict operator()(const auto&, std::span<const NodeId>) const { return {}; }
 };
 
 namespace detail {
@@ -39,30 +36,18 @@ inline constexpr auto when_done = [](const auto& policy, const auto& tree, std::
 
 /// Asks a policy ahead of values, in place of when they are there.
 template <class Policy>
-class Before {
- public:
-  explicit Before(Policy policy) : policy_(std::move(policy)) {}
-  template <class Tree>
-  Verdict before(const Tree& tree, std::span<const NodeId> siblings) const {
-    return policy_(tree, siblings);
-  }
-
- private:
-  Policy policy_;
+struct Before {
+  explicit Before(Policy policy) : policy(std::move(policy)) {}
+  Policy policy;
+  Verdict before(const auto& tree, std::span<const NodeId> siblings) const { return policy(tree, siblings); }
 };
 
 /// Asks a policy when a node is done: all kinds of children are there and valued.
 template <class Policy>
-class Keep {
- public:
-  explicit Keep(Policy policy) : policy_(std::move(policy)) {}
-  template <class Tree>
-  Verdict keep(const Tree& tree, std::span<const NodeId> siblings) const {
-    return policy_(tree, siblings);
-  }
-
- private:
-  Policy policy_;
+struct Keep {
+  explicit Keep(Policy policy) : policy(std::move(policy)) {}
+  Policy policy;
+  Verdict keep(const auto& tree, std::span<const NodeId> siblings) const { return policy(tree, siblings); }
 };
 
 /// Asks several policies, in order. Each sees the siblings that those before it left. Enough is known if one says so.
@@ -87,8 +72,7 @@ class AllOf {
   }
 
  private:
-  template <class Moment, class Tree>
-  Verdict ask(Moment moment, const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict ask(auto moment, const auto& tree, std::span<const NodeId> siblings) const {
     Verdict all;
     std::vector<NodeId> left(siblings.begin(), siblings.end());
     const auto add = [&](const Verdict& verdict) {

@@ -39,20 +39,17 @@ struct Prior {
   }
 
   /// The weight of one sample among all samples that its parent may draw.
-  template <class Proposal>
-  [[nodiscard]] float weight(const Proposal& proposal, std::uint32_t samples) const {
+  [[nodiscard]] float weight(const auto& proposal, std::uint32_t samples) const {
     return as_proposed() ? proposal.prior : 1 / static_cast<float>(samples);
   }
   /// Records what the softmax needs of a new child.
-  template <class Tree>
-  void note(Tree& tree, NodeId child, float logprob, std::uint32_t tokens) const {
+  void note(auto& tree, NodeId child, float logprob, std::uint32_t tokens) const {
     if (!softmax() || std::isnan(logprob)) return;
     if (source == PriorSource::sum_logprob) tree.annotate("logprob", child, static_cast<double>(logprob));
     else if (tokens > 0) tree.annotate("logprob", child, static_cast<double>(logprob) / tokens);
   }
   /// Shares a node's policy among its children that are not pruned. Called after it gained or lost a child.
-  template <class Tree>
-  void share(Tree& tree, NodeId parent) const {
+  void share(auto& tree, NodeId parent) const {
     if (source != PriorSource::given && tree.prior_source.empty()) tree.prior_source = name();
     if (softmax() && share_softmax(tree, parent)) return;
     if (softmax()) tree.prior_source = Prior{PriorSource::counts}.name();
@@ -61,21 +58,18 @@ struct Prior {
   }
 
  private:
-  template <class Tree, class F>
-  static void each(const Tree& tree, NodeId parent, F f) {
+  static void each(const auto& tree, NodeId parent, auto f) {
     for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
       if (tree[id].status != Status::pruned) f(id);
   }
-  template <class Tree>
-  static void share_weights(Tree& tree, NodeId parent) {
+  static void share_weights(auto& tree, NodeId parent) {
     float sum = 0;
     each(tree, parent, [&](NodeId id) { sum += tree[id].prior; });
     if (sum == 1 || !(sum > 0)) return;
     each(tree, parent, [&](NodeId id) { tree[id].prior /= sum; });
   }
   /// False if the log-probability of a child is not known.
-  template <class Tree>
-  bool share_softmax(Tree& tree, NodeId parent) const {
+  bool share_softmax(auto& tree, NodeId parent) const {
     double best = -std::numeric_limits<double>::infinity(), sum = 0;
     bool known = true;
     each(tree, parent, [&](NodeId id) {

@@ -19,8 +19,7 @@ namespace espalier {
 namespace detail {
 
 /// True if `a` ranks before `b`: by higher value, then higher prior, then age.
-template <class Tree>
-bool better(const Tree& tree, NodeId a, NodeId b) {
+bool better(const auto& tree, NodeId a, NodeId b) {
   const double va = utility(tree[a].mean()), vb = utility(tree[b].mean());
   if (va != vb) return va > vb;
   if (tree[a].prior != tree[b].prior) return tree[a].prior > tree[b].prior;
@@ -28,12 +27,10 @@ bool better(const Tree& tree, NodeId a, NodeId b) {
 }
 
 /// Keeps the best of each group of equal siblings.
-template <class Tree, class Equal>
-Verdict best_of_equals(const Tree& tree, std::span<const NodeId> siblings, Equal equal) {
+Verdict best_of_equals(const auto& tree, std::span<const NodeId> siblings, auto equal) {
   Verdict verdict;
   for (const NodeId a : siblings)
-    if (std::any_of(siblings.begin(), siblings.end(),
-                    [&](NodeId b) { return a != b && equal(a, b) && better(tree, b, a); }))
+    if (std::ranges::any_of(siblings, [&](NodeId b) { return a != b && equal(a, b) && better(tree, b, a); }))
       verdict.cut.emplace_back(a, Reason::not_best);
   return verdict;
 }
@@ -46,8 +43,7 @@ class TopK {
   explicit TopK(std::size_t k) : k_(k) {
     if (const auto n = static_cast<std::int64_t>(k); n < 1) bad_option("top_k", n, "1 or more");
   }
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     std::vector<NodeId> order(siblings.begin(), siblings.end());
     std::sort(order.begin(), order.end(), [&](NodeId a, NodeId b) { return detail::better(tree, a, b); });
     Verdict verdict;
@@ -67,8 +63,7 @@ class Budgeted {
     if (const auto n = static_cast<std::int64_t>(calls); n < 1) bad_option("calls", n, "1 or more");
     if (const auto n = static_cast<std::int64_t>(k); n < 1) bad_option("k", n, "1 or more");
   }
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     const std::uint64_t left = calls_ - std::min(calls_, tree.ledger.total().completions);
     return TopK(std::max<std::size_t>(1, (k_ * left + calls_ - 1) / calls_))(tree, siblings);
   }
@@ -83,8 +78,7 @@ template <class Key = std::identity>
 class Dedup {
  public:
   explicit Dedup(Key key = Key()) : key_(std::move(key)) {}
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     const auto equal = [&](NodeId a, NodeId b) {
       return tree[a].kind == tree[b].kind && key_(tree.action(a)) == key_(tree.action(b));
     };
@@ -104,8 +98,7 @@ class Threshold {
   explicit Threshold(double threshold, Of of = Of::number) : threshold_(threshold), of_(of) {
     if (!std::isfinite(threshold)) bad_option("threshold", threshold, "a finite number");
   }
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     Verdict verdict;
     double least = threshold_;
     if (of_ == Of::parent) {
@@ -131,8 +124,7 @@ class Threshold {
 
 /// Keeps the best execution of each decision, that is, of each kind (DecEx-RAG's No-Pruning search).
 struct BestOfEachKind {
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     return detail::best_of_equals(tree, siblings, [&](NodeId a, NodeId b) { return tree[a].kind == tree[b].kind; });
   }
 };
@@ -143,8 +135,7 @@ struct BestOfEachKind {
 class Vote {
  public:
   explicit Vote(Kind kind, bool of_all = false) : kind_(kind), of_all_(of_all) {}
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     double votes = 0, others = 0;
     bool candidates = false;
     for (NodeId id : siblings) {
@@ -175,8 +166,7 @@ class ThresholdSkip {
   ThresholdSkip(Kind kind, double threshold, Of of) : kind_(kind), threshold_(threshold), of_(of) {
     if (!std::isfinite(threshold)) bad_option("threshold", threshold, "a finite number");
   }
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     double sum = 0, shares = 0, best = -std::numeric_limits<double>::infinity();
     for (NodeId id : siblings) {
       if (tree[id].kind != kind_ || !tree[id].visits) continue;

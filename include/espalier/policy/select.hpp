@@ -124,8 +124,7 @@ class Puct {
   [[nodiscard]] auto at(const Node<Value>& parent) const {
     return score(parent, options_.c * std::sqrt(visits(parent)));
   }
-  template <class Tree>
-  [[nodiscard]] auto at(const Tree& tree, NodeId parent) const {
+  [[nodiscard]] auto at(const auto& tree, NodeId parent) const {
     float priors = 0;
     double n = options_.visits == Visits::parent ? visits(tree[parent]) : 0;
     for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling) {

@@ -35,6 +35,15 @@ enum class Profile : std::uint8_t {
   common = hotpot
 };
 
+/// Scores of an answer, each in [0, 1]. For a data set: the mean over all its questions.
+struct Scores {
+  double em = 0;         ///< exact match, or what the profile calls so
+  double f1 = 0;         ///< of word multisets
+  double precision = 0;  ///< for the gold answer with the best F1, unless the profile has separate maxima
+  double recall = 0;
+  double acc = 0;  ///< the prediction contains a gold answer: subEM, cover-EM, CEM
+};
+
 namespace detail {
 
 /// How a profile scores. EM compares normal forms. Acc looks for the gold's normal form in that of the prediction (also
@@ -105,30 +114,6 @@ inline std::vector<std::string> profile_names() {
   return names;
 }
 
-}  // namespace detail
-
-/// The profile with this name. Throws std::invalid_argument that lists all names and the nearest one.
-inline Profile profile(std::string_view name) {
-  if (name == "common") return Profile::common;
-  std::vector<std::string> names = detail::profile_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found != names.end()) return static_cast<Profile>(found - names.begin());
-  std::string all;
-  for (const std::string& one : names) all += one + ", ";
-  names.emplace_back("common");
-  bad_option("metrics", name, all + "common" + espalier::detail::did_you_mean(name, names));
-}
-
-/// Scores of an answer, each in [0, 1]. For a data set: the mean over all its questions.
-struct Scores {
-  double em = 0;         ///< exact match, or what the profile calls so
-  double f1 = 0;         ///< of word multisets
-  double precision = 0;  ///< for the gold answer with the best F1, unless the profile has separate maxima
-  double recall = 0;
-  double acc = 0;  ///< the prediction contains a gold answer: subEM, cover-EM, CEM
-};
-namespace detail {
-
 /// F1, precision and recall between two normal forms.
 inline Scores word_overlap(const MetricRules& rules, std::string_view prediction, std::string_view gold) {
   const auto fixed = [](std::string_view s) { return s == "yes" || s == "no" || s == "noanswer"; };
@@ -147,6 +132,18 @@ inline Scores word_overlap(const MetricRules& rules, std::string_view prediction
 }
 
 }  // namespace detail
+
+/// The profile with this name. Throws std::invalid_argument that lists all names and the nearest one.
+inline Profile profile(std::string_view name) {
+  if (name == "common") return Profile::common;
+  std::vector<std::string> names = detail::profile_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) return static_cast<Profile>(found - names.begin());
+  std::string all;
+  for (const std::string& one : names) all += one + ", ";
+  names.emplace_back("common");
+  bad_option("metrics", name, all + "common" + espalier::detail::did_you_mean(name, names));
+}
 
 /// Scores a prediction against the best of the gold answers. A null prediction (a failure, no answer) scores 0
 /// everywhere. A text whose normal form is empty is compared as it stands, and as gold it is contained in its equal

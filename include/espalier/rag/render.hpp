@@ -82,6 +82,23 @@ inline std::string restore(std::string_view text) {
   return out;
 }
 
+/// Appends a template to `out`. put(name) writes what stands for {name}, or returns false where that is plain text. No
+/// name holds a brace.
+void fill(std::string& out, std::string_view form, const auto& put) {
+  for (std::size_t i = 0; i < form.size();) {
+    const std::size_t next = std::min(form.find_first_of("{}", i + 1), form.size());
+    const bool named = form[i] == '{' && next < form.size() && form[next] == '}';
+    if (named && put(form.substr(i + 1, next - i - 1))) i = next + 1;
+    else out.append(form, i, next - i), i = next;
+  }
+}
+
+/// The role of a kind of segment in histories.
+inline const char* role(SegmentKind kind) {
+  if (kind == SegmentKind::query) return "search";
+  return kind == SegmentKind::documents ? "information" : name(kind);
+}
+
 }  // namespace detail
 
 /// Text for a prompt, with the positions of its parts.
@@ -119,22 +136,6 @@ inline Rendering render_text(const std::vector<std::string>& texts) {
   return out;
 }
 
-namespace detail {
-
-/// Appends a template to `out`. put(name) writes what stands for {name}, or returns false where that is plain text. No
-/// name holds a brace.
-template <class Put>
-void fill(std::string& out, std::string_view form, const Put& put) {
-  for (std::size_t i = 0; i < form.size();) {
-    const std::size_t next = std::min(form.find_first_of("{}", i + 1), form.size());
-    const bool named = form[i] == '{' && next < form.size() && form[next] == '}';
-    if (named && put(form.substr(i + 1, next - i - 1))) i = next + 1;
-    else out.append(form, i, next - i), i = next;
-  }
-}
-
-}  // namespace detail
-
 /// Appends documents in the order of their rank, each by the protocol's template. Each has one span "document", which
 /// begins at its title.
 inline void render_documents(Rendering& out, const Passages& documents, const Protocol& protocol) {
@@ -163,16 +164,6 @@ inline Rendering render_documents(const Passages& documents, const Protocol& pro
   return out;
 }
 
-namespace detail {
-
-/// The role of a kind of segment in histories.
-inline const char* role(SegmentKind kind) {
-  if (kind == SegmentKind::query) return "search";
-  return kind == SegmentKind::documents ? "information" : name(kind);
-}
-
-}  // namespace detail
-
 /// The transcript as a history, one block per segment. The marks are those of the protocol's tag "history." + role,
 /// else those of the tag for the role, else plain words. Hidden roles of the protocol are left out. Each text stands in
 /// a span named after its kind.
@@ -181,8 +172,7 @@ inline Rendering render_history(const Transcript& transcript, const Protocol& pr
   std::size_t sub_questions = 0;
   for (const Segment* segment : transcript.segments()) {
     const SegmentKind kind = segment->kind();
-    if (std::find(protocol.hidden.begin(), protocol.hidden.end(), detail::role(kind)) != protocol.hidden.end())
-      continue;
+    if (std::ranges::find(protocol.hidden, detail::role(kind)) != protocol.hidden.end()) continue;
     const Protocol::Tag* own = protocol.tag(std::string("history.") + detail::role(kind));
     const Protocol::Tag* marks = own ? own : protocol.tag(detail::role(kind));
     const Protocol::Tag tag = marks ? *marks : Protocol::Tag{detail::role(kind), "", ""};

@@ -131,8 +131,7 @@ class Job {
     summary.probes = constrain.probes;
     summary.model = services.model_label;
     summary.retriever = services.retriever_label;
-    summary.oracle =
-        expanding() && std::any_of(known.begin(), known.end(), [](const rag::Example& e) { return !e.gold.empty(); });
+    summary.oracle = expanding() && std::ranges::any_of(known, [](const rag::Example& e) { return !e.gold.empty(); });
     if (hook) {
       tell = [&](const std::string& news) {
         hook(harvest.progress(services.calls(), seconds_since(start),

@@ -100,8 +100,7 @@ inline void try_prompts(const std::vector<TriedPrompt*>& prompts, Scheduler& sch
 }
 
 /// The ports of a trial. port(model) makes those of the models, and nothing is looked up.
-template <class MakePort>
-method::Ports trial_ports(Scheduler& scheduler, const Settings& settings, MakePort port) {
+method::Ports trial_ports(Scheduler& scheduler, const Settings& settings, auto port) {
   const auto no_passages = [](std::span<const Query> asked) { return std::vector<Passages>(asked.size()); };
   method::Ports ports(port(settings.models().front()), scheduler.retriever(no_passages));
   for (const Settings::ModelFor& other : settings.model.others)

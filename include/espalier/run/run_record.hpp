@@ -174,8 +174,7 @@ struct EarlierRun {
     EarlierRun run;
     if (!std::filesystem::exists(folder / "run.json")) return run;
     const output::detail::FlatFields fields = output::detail::read_flat_fields((folder / "run.json").string());
-    run.annotated =
-        std::any_of(fields.begin(), fields.end(), [](const auto& field) { return field.first == "annotated"; });
+    run.annotated = std::ranges::any_of(fields, [](const auto& field) { return field.first == "annotated"; });
     run.changed = changed_outputs(folder, fields);
     const std::filesystem::path summary = folder / "summary.json";
     if (!run.changed.empty() || !std::filesystem::exists(summary)) return run;

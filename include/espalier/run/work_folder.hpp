@@ -32,8 +32,7 @@ inline InputError input_error(const std::filesystem::filesystem_error& error) {
 }
 
 /// Does what uses std::filesystem, whose errors become InputError.
-template <class Work>
-auto with_files(Work&& work) {
+auto with_files(auto&& work) {
   try {
     return work();
   } catch (const std::filesystem::filesystem_error& error) {

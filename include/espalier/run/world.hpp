@@ -17,8 +17,7 @@ namespace detail {
 inline void append_question(const rag::Example& example, std::string& out) {
   std::vector<std::string> documents;
   for (const rag::ChainStep& step : example.chain)
-    if (std::find(documents.begin(), documents.end(), step.support_id) == documents.end())
-      documents.push_back(step.support_id);
+    if (std::ranges::find(documents, step.support_id) == documents.end()) documents.push_back(step.support_id);
   JsonWriter json(out);
   json.begin_object().field("id", example.question.id).field("question", example.question.text);
   json.key("golden_answers").array(example.gold);

@@ -52,8 +52,7 @@ struct Budget {
     return other;
   }
   /// Starts a tree's search under this budget, and returns the clock's time.
-  template <class Tree>
-  [[nodiscard]] double start(Tree& tree) const {
+  [[nodiscard]] double start(auto& tree) const {
     tree.ledger.refused = false;
     tree.ledger.calls_left = nullptr;
     if (!limited()) return 0;
@@ -66,8 +65,7 @@ struct Budget {
     return now();
   }
   /// Ends a tree's search. It ended by this budget if the budget left a call out.
-  template <class Tree>
-  static void end(Tree& tree) {
+  static void end(auto& tree) {
     if (tree.ledger.refused) tree.ending = SearchFacts::Ending::budget;
   }
   /// The clock's time in seconds, 0 without a limit of seconds.
@@ -93,16 +91,14 @@ struct Budget {
     return calls > 0 ? calls - std::min(calls, all.completions + kept) : unlimited;
   }
   /// The costs of a tree, and of what its root state says was spent before it (state.spent_before() -> Spending).
-  template <class Tree>
-  [[nodiscard]] static Ledger::Costs costs(const Tree& tree) {
+  [[nodiscard]] static Ledger::Costs costs(const auto& tree) {
     Ledger::Costs all = tree.ledger.total();
     all += before(tree).costs;
     return all;
   }
   /// True if a step of so many completions may not begin after `steps_made` steps. `began` is the clock's time at the
   /// start.
-  template <class Tree>
-  [[nodiscard]] bool spent(const Tree& tree, std::uint64_t steps_made, double began = 0,
+  [[nodiscard]] bool spent(const auto& tree, std::uint64_t steps_made, double began = 0,
                            std::uint64_t completions = 1) const {
     if (steps_made >= steps || tree.ledger.refused || calls_left(costs(tree)) < completions) return true;
     const bool late = seconds > 0 && now() - began + before(tree).seconds >= seconds;
@@ -110,8 +106,7 @@ struct Budget {
   }
 
  private:
-  template <class Tree>
-  [[nodiscard]] static Ledger::Spending before(const Tree& tree) {
+  [[nodiscard]] static Ledger::Spending before(const auto& tree) {
     if constexpr (requires { tree.state(tree.root()).spent_before(); }) return tree.state(tree.root()).spent_before();
     else return {};
   }

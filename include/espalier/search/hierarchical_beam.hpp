@@ -87,8 +87,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
   }
 
   /// Puts a state into the beam, or marks it as terminal.
-  template <class Env, class Tree>
-  static void admit(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<BeamNode>& beam) {
+  static void admit(auto& env, auto& tree, NodeId node, Seed seed, std::vector<BeamNode>& beam) {
     const auto kinds = env.kinds(tree.state(node));
     if (std::ranges::empty(kinds)) {
       tree[node].status = Status::terminal;
@@ -120,8 +119,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
 
   /// Draws proposals for every place of the beam and adds the chosen ones as children. A reply is drawn again from what
   /// the whole depth leaves of the budget.
-  template <class Env, class Tree>
-  Task<void> add_children(Env* env, Tree* tree, std::vector<BeamNode>* beam) {
+  Task<void> add_children(auto* env, auto* tree, std::vector<BeamNode>* beam) {
     std::vector<detail::Ask> asks;
     for (BeamNode& place : *beam) asks.push_back({&place, place.kind, draws(place), 0, calls(*beam) - draws(place)});
     return detail::add_children(env, tree, std::move(asks), [this](const detail::Ask& ask, auto proposals) {
@@ -149,8 +147,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     return some;
   }
 
-  template <class Env, class Tree>
-  Task<void> value(Env* env, Tree* tree, std::vector<BeamNode>* beam) {
+  Task<void> value(auto* env, auto* tree, std::vector<BeamNode>* beam) {
     std::vector<detail::Seeded> children;
     for (const BeamNode& place : *beam) children.insert(children.end(), place.children.begin(), place.children.end());
     co_await detail::value_children(&evaluate_, env, tree, &children, options_.value_calls);
@@ -165,8 +162,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
   };
 
   /// Marks terminal children, prunes all but the best others of each level, and returns these as the next beam.
-  template <class Env, class Tree>
-  std::vector<BeamNode> next_beam(Env& env, Tree& tree, const std::vector<BeamNode>& beam) const {
+  std::vector<BeamNode> next_beam(auto& env, auto& tree, const std::vector<BeamNode>& beam) const {
     std::vector<Candidate> candidates;
     for (const BeamNode& place : beam) {
       tree[place.node].status = Status::expanded;

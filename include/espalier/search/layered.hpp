@@ -70,8 +70,7 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
   }
 
   /// Grows all kinds of the frontier's nodes, unless the budget runs out first.
-  template <class Env, class Tree>
-  Task<void> stages(Env* env, Tree* tree, std::vector<Growth>* frontier, double began) {
+  Task<void> stages(auto* env, auto* tree, std::vector<Growth>* frontier, double began) {
     while (std::ranges::any_of(*frontier, &Growth::unfinished)) {
       if (options_.budget.spent(*tree, tree->steps, began)) tree->ending = SearchFacts::Ending::budget;
       if (tree->ending == SearchFacts::Ending::budget) co_return;
@@ -87,15 +86,13 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
     }
   }
 
-  template <class Env, class Tree>
-  static void admit(Env& env, Tree& tree, NodeId node, Seed seed, std::vector<Growth>& frontier) {
+  static void admit(auto& env, auto& tree, NodeId node, Seed seed, std::vector<Growth>& frontier) {
     Growth growth(env, tree, node, seed);
     if (growth.kinds.empty()) tree[node].status = Status::terminal;
     else frontier.push_back(std::move(growth));
   }
 
-  template <class Env, class Tree>
-  Task<void> draw(Env* env, Tree* tree, std::vector<Growth>* frontier) {
+  Task<void> draw(auto* env, auto* tree, std::vector<Growth>* frontier) {
     std::vector<detail::Ask> asks;
     for (auto& growth : *frontier) {
       if (!growth.unfinished()) continue;
@@ -111,8 +108,7 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
   /// Evaluates the children without a value, either the terminal ones or the others, as `terminal` says. Outvoted
   /// terminal children are evaluated too: this is free, and preference data uses it. With `value_losing`, so are all
   /// that a decision cut.
-  template <class Env, class Tree>
-  Task<void> value(Env* env, Tree* tree, std::vector<Growth>* frontier, bool terminal) {
+  Task<void> value(auto* env, auto* tree, std::vector<Growth>* frontier, bool terminal) {
     std::vector<detail::Seeded> nodes;
     std::vector<detail::Contest> contests;
     for (auto& growth : *frontier) {
@@ -141,8 +137,7 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
     return false;
   }
   /// Adds the contests of the open children whose kind no later stage draws.
-  template <class Tree>
-  void contend(const Tree& tree, const Growth& growth, std::vector<detail::Contest>& contests) const {
+  void contend(const auto& tree, const Growth& growth, std::vector<detail::Contest>& contests) const {
     if constexpr (may_curtail) {
       std::vector<Kind> kinds;
       const std::size_t first = contests.size();
@@ -161,8 +156,7 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
   }
 
   /// Asks the policy about a node's children.
-  template <class Moment, class Tree>
-  void ask(Moment moment, Tree& tree, Growth& growth) const {
+  void ask(auto moment, auto& tree, Growth& growth) const {
     if (detail::prune(moment, prune_, tree, growth.node, "Layered").enough) growth.skip_rest(tree);
   }
 

@@ -186,22 +186,19 @@ class Mcts {
   }
 
   /// True if the end of a simulation must be evaluated: it was not yet, and its children are not all solved.
-  template <class Tree>
-  bool needs_value(const Tree& tree, NodeId node) const {
+  bool needs_value(const auto& tree, NodeId node) const {
     if (tree[node].evaluated) return false;
     if (!options_.solve) return true;
     const detail::Living living(tree, node);
     return !(living.any && living.solved);
   }
   /// Enters a node's value, and grafts the paths of its rollouts.
-  template <class Env, class Tree, class Result>
-  void enter(Env& env, Tree& tree, const Place& end, Result& result) const {
+  void enter(auto& env, auto& tree, const Place& end, auto& result) const {
     detail::enter_evaluation(tree, end.node, result, detail::backup_for(env, back_), options_.range);
     if constexpr (requires { result.paths; }) detail::graft(options_, env, tree, end, result.paths);
   }
   /// Enters the value of a node that cannot grow once more. Does nothing for a pruned node or with `solve`.
-  template <class Env, class Tree>
-  void enter_again(Env& env, Tree& tree, NodeId node) const {
+  void enter_again(auto& env, auto& tree, NodeId node) const {
     if (tree[node].status == Status::pruned || options_.solve) return;
     detail::backup_for(env, back_)(tree, node, detail::seen(env, tree, node, tree[node].mean()));
   }
@@ -222,8 +219,7 @@ class Mcts {
     return enough;
   }
   /// Ends the branch of a node whose children the policy has cut.
-  template <class Tree>
-  void end_branch(Tree& tree, NodeId node, detail::SearchEnd<Stop>& watch) const {
+  void end_branch(auto& tree, NodeId node, detail::SearchEnd<Stop>& watch) const {
     if (!detail::keeps_all(prune_) && !detail::cut_ended(tree, node)) watch.stop();
   }
 

@@ -72,25 +72,23 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Ev
   }
 
   /// How many more steps the budget pays for, besides what is kept back for those that were made.
-  template <class Tree>
-  [[nodiscard]] std::uint64_t steps_left(const Tree& tree) const {
+  [[nodiscard]] std::uint64_t steps_left(const auto& tree) const {
     Ledger::Costs all = Budget::costs(tree);
     all.completions += (tree.size() - 1) * options_.step_calls;
     return options_.budget.calls_left(all) / (1 + options_.step_calls);
   }
   /// Makes one step of all trajectories. A reply is drawn again from what they all leave of the budget. The first
   /// samples of all are drawn from one prompt.
-  template <class Env, class Tree>
-  Task<void> step(Env* env, Tree* tree, std::vector<Parent>* ends) {
+  Task<void> step(auto* env, auto* tree, std::vector<Parent>* ends) {
     const std::size_t kept = ends->size() - 1 + (tree->size() - 1 + ends->size()) * options_.step_calls;
     std::vector<detail::Ask> asks;
     for (Parent& end : *ends) {
       const auto kinds = env->kinds(tree->state(end.node));
       asks.push_back({&end, *std::ranges::begin(kinds), 1, static_cast<std::uint32_t>(end.next), kept});
     }
-    const auto first = [share = 1 / static_cast<float>(options_.n)](const detail::Ask& ask, auto proposals) {
+    const auto first = [tree, share = 1 / static_cast<float>(options_.n)](const detail::Ask& ask, auto proposals) {
       if (!proposals.empty()) proposals.erase(proposals.begin() + 1, proposals.end());
-      for (auto& proposal : proposals) proposal.prior = ask.parent->node == Tree::root() ? share : 1;
+      for (auto& proposal : proposals) proposal.prior = ask.parent->node == tree->root() ? share : 1;
       return proposals;
     };
     co_await detail::add_children(env, tree, std::move(asks), first);
@@ -100,8 +98,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Ev
     }
   }
 
-  template <class Env, class Tree>
-  Task<void> value(Env* env, Tree* tree) {
+  Task<void> value(auto* env, auto* tree) {
     std::vector<detail::Seeded> nodes;
     for (NodeId id = 0; id < tree->size(); ++id)
       if ((*tree)[id].status == Status::terminal) nodes.push_back({id, tree->seed.child(id)});

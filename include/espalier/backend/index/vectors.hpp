@@ -73,8 +73,7 @@ inline Metric metric_named(const std::string& name) {
 }
 
 /// term(0) + ... + term(n - 1), summed in a fixed order.
-template <class Term>
-double sum_of(std::size_t n, const Term& term) {
+double sum_of(std::size_t n, const auto& term) {
   double lanes[8] = {};
   std::size_t i = 0;
   for (; i + 8 <= n; i += 8)

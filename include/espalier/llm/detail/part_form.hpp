@@ -109,8 +109,7 @@ class MarkFree {
     std::vector<FormPtr> ways;
     for (const char c : further(begun, without)) {
       const std::string longer = begun + c;
-      const bool may_end =
-          std::all_of(starts_.begin(), starts_.end(), [&](char start) { return held(longer + start) == 1; });
+      const bool may_end = std::ranges::all_of(starts_, [&](char start) { return held(longer + start) == 1; });
       const FormPtr rest = beginning(longer);
       ways.push_back(sequence({literal(std::string(1, c)), may_end ? optional(rest) : rest}));
     }

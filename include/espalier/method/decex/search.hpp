@@ -113,8 +113,7 @@ class DecExRagEnvironment {
 /// Cuts decisions before their executions are valued. An unpruned answer with a value has won an earlier vote.
 struct DecExRagVote {
   DecExRagOptions options;
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     using Termination = DecExRagOptions::Termination;
     constexpr Kind answer = DecExRagEnvironment::answer;
     if (options.search != DecExRagOptions::Search::pruned || options.termination == Termination::mean_f1) return {};
@@ -135,8 +134,7 @@ struct DecExRagVote {
 /// Cuts decisions once values are known, and skips those not expanded yet.
 struct DecExRagThreshold {
   DecExRagOptions options;
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     using Termination = DecExRagOptions::Termination;
     const auto any = [&](Kind kind) {
       return std::any_of(siblings.begin(), siblings.end(), [&](NodeId id) { return tree[id].kind == kind; });
@@ -149,8 +147,7 @@ struct DecExRagThreshold {
       verdict.enough &= !options.stop_pairs;
       return verdict;
     }
-    const bool all_valued =
-        std::all_of(siblings.begin(), siblings.end(), [&](NodeId id) { return tree[id].evaluated; });
+    const bool all_valued = std::ranges::all_of(siblings, [&](NodeId id) { return tree[id].evaluated; });
     if (options.always_expand_both && !(all_valued && any(DecExRagEnvironment::query))) return {};
     Verdict verdict =
         ThresholdSkip(DecExRagEnvironment::own_answer, options.threshold, ThresholdSkip::Of::best)(tree, siblings);
@@ -162,8 +159,7 @@ struct DecExRagThreshold {
 /// Chooses the executions that go on to the next layer.
 struct DecExRagSurvivors {
   DecExRagOptions::Search search;
-  template <class Tree>
-  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
+  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     if (search == DecExRagOptions::Search::full_node) return {};
     if (search == DecExRagOptions::Search::no_pruning) return BestOfEachKind()(tree, siblings);
     return TopK(1)(tree, siblings);

@@ -54,39 +54,6 @@ class EnoughCorrect {
   std::uint32_t enough_, correct_ = 0;
 };
 
-}  // namespace detail
-
-/// Labels states with both values (section 3.3, Eq. 3, 6 and 7).
-class DecoupleRag {
- public:
-  DecoupleRag(const DecoupleRagOptions& options, const rag::Environment& loop)
-      : environment_(loop, false, std::numeric_limits<std::uint32_t>::max()),
-        engine_({.simulations = detail::checked(options).simulations,
-                 .width = options.children,
-                 .max_depth = options.max_depth,
-                 .window = options.window,
-                 .values = options.judge_all ? MctsOptions::Values::all : MctsOptions::Values::each,
-                 .solve = true,
-                 .range = {-1, 1},
-                 .budget = options.budget},
-                detail::DecoupleRagValue(options, true), detail::DecoupleUct(options.w, options.divide_again),
-                options.prune, MeanBackup(), detail::EnoughCorrect(options.stop_correct)) {}
-
-  /// Grows the tree of one question. This object must outlive the task.
-  template <class = void>
-  Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
-    const Seed seed(run_seed, root.question().id);
-    detail::DualTree tree = co_await engine_(environment_, std::move(root), seed);
-    co_return detail::to_rag_tree(std::move(tree));
-  }
-
- private:
-  detail::DecoupleRagEnvironment environment_;
-  Mcts<detail::DecoupleRagValue, detail::DecoupleUct, AnyPruning, MeanBackup, detail::EnoughCorrect> engine_;
-};
-
-namespace detail {
-
 /// Answers by a beam over plans, and for each kept plan a beam over its queries (section 3.4). Of the terminal answers,
 /// the one with the highest plan value gets the annotation "selected".
 class DecoupleRagBeam {
@@ -135,5 +102,34 @@ class DecoupleRagBeam {
 };
 
 }  // namespace detail
+
+/// Labels states with both values (section 3.3, Eq. 3, 6 and 7).
+class DecoupleRag {
+ public:
+  DecoupleRag(const DecoupleRagOptions& options, const rag::Environment& loop)
+      : environment_(loop, false, std::numeric_limits<std::uint32_t>::max()),
+        engine_({.simulations = detail::checked(options).simulations,
+                 .width = options.children,
+                 .max_depth = options.max_depth,
+                 .window = options.window,
+                 .values = options.judge_all ? MctsOptions::Values::all : MctsOptions::Values::each,
+                 .solve = true,
+                 .range = {-1, 1},
+                 .budget = options.budget},
+                detail::DecoupleRagValue(options, true), detail::DecoupleUct(options.w, options.divide_again),
+                options.prune, MeanBackup(), detail::EnoughCorrect(options.stop_correct)) {}
+
+  /// Grows the tree of one question. This object must outlive the task.
+  template <class = void>
+  Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
+    const Seed seed(run_seed, root.question().id);
+    detail::DualTree tree = co_await engine_(environment_, std::move(root), seed);
+    co_return detail::to_rag_tree(std::move(tree));
+  }
+
+ private:
+  detail::DecoupleRagEnvironment environment_;
+  Mcts<detail::DecoupleRagValue, detail::DecoupleUct, AnyPruning, MeanBackup, detail::EnoughCorrect> engine_;
+};
 
 }  // namespace espalier::method

@@ -35,8 +35,7 @@ inline std::uint32_t steps_of(const rag::State& state) {
 
 /// The deepest node that was not pruned. Of equally deep ones, it is the one with the highest worth(node), then the
 /// oldest.
-template <class Tree, class Worth>
-NodeId deepest(const Tree& tree, const Worth& worth) {
+NodeId deepest(const auto& tree, const auto& worth) {
   std::vector<std::size_t> depth(tree.size());
   NodeId best = tree.root();
   for (NodeId id = 1; id < tree.size(); ++id) {
@@ -48,8 +47,7 @@ NodeId deepest(const Tree& tree, const Worth& worth) {
 }
 
 /// Adds a drawn answer below a node. Returns its node, no_node if it could not be read.
-template <class Tree>
-NodeId add_answer(Tree& tree, NodeId from, Proposal<rag::Action> drawn) {
+NodeId add_answer(auto& tree, NodeId from, Proposal<rag::Action> drawn) {
   const Reason closed = drawn.closed;
   rag::State state = tree.state(from);
   if (closed == Reason::none) state = state.with(drawn.action);
@@ -62,8 +60,7 @@ NodeId add_answer(Tree& tree, NodeId from, Proposal<rag::Action> drawn) {
 
 /// Adds a forced answer below the deepest node that was not pruned, of equals that with the highest worth(node).
 /// Returns its node, no_node if it could not be read.
-template <class Tree, class Worth>
-Task<NodeId> force_answer(const rag::Environment* loop, Tree* tree, Worth worth) {
+Task<NodeId> force_answer(const rag::Environment* loop, auto* tree, auto worth) {
   const NodeId from = deepest(*tree, worth);
   const Context context(tree->seed.purpose("forced answer"), 0, &tree->ledger);
   auto slots = loop->slots(tree->state(from).view());

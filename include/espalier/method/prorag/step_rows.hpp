@@ -86,10 +86,9 @@ inline std::vector<WeightedSpan> token_weights(std::string_view completion, cons
 
 /// Appends a row {id, history, completion, weights} for a step from a state. Its id is the question's with a suffix.
 /// `provenance` begins the provenance.
-template <class Provenance>
 void write_sft_row(const output::TreeRecord& record, const rag::State& from, const rag::Action& action,
                    const std::string& suffix, const rag::PromptSet& prompts, double lambda, std::string& out,
-                   const Provenance& provenance) {
+                   const auto& provenance) {
   const std::string completion = step_text(action, *prompts.protocol());
   JsonWriter json(out);
   json.begin_object().field("id", from.question().id + suffix).field("history", step_prompt(from, prompts));
@@ -177,9 +176,8 @@ inline void append_prm_pairs(const output::TreeRecord& record, const rag::Prompt
     json.field("history", rag::render_history(from.transcript(), *prompts.protocol()).text).end_object();
     side("chosen", chosen);
     side("rejected", rejected);
-    const auto why = std::find_if(tree.remarks.begin(), tree.remarks.end(), [&](const SearchFacts::Remark& r) {
-      return r.name == *pair.name && r.node == chosen;
-    });
+    const auto why = std::ranges::find_if(
+        tree.remarks, [&](const SearchFacts::Remark& r) { return r.name == *pair.name && r.node == chosen; });
     json.key("label").begin_object().field("reason", why == tree.remarks.end() ? "" : why->text);
     json.field("chosen_reward", tree.annotation("process_reward", chosen));
     json.field("rejected_reward", tree.annotation("process_reward", rejected)).end_object();

@@ -9,27 +9,6 @@
 
 namespace espalier::method {
 
-namespace detail {
-
-/// What is asked next in a state: documents are turned into evidence, everything else is followed by reasoning.
-/// `forced` is true for an answer that must be given.
-inline std::string next_purpose(const rag::State& state, bool forced) {
-  const rag::Segment* last = state.transcript().last();
-  if (last != nullptr && last->documents()) return "evidence";
-  return forced ? "forced_answer" : state.iterations() == 0 ? "begin_reasoning" : "reasoning";
-}
-/// The slots of that prompt.
-inline Slots next_slots(const rag::State& state, const Protocol& protocol) {
-  Slots slots = history_slots(state.question(), state.transcript(), protocol);
-  const auto segments = state.transcript().segments();
-  if (segments.empty() || !segments.back()->documents()) return slots;
-  slots.emplace_back("query", rag::render_text(segments[segments.size() - 2]->words()));
-  slots.emplace_back("documents", rag::render_documents(*segments.back()->documents(), protocol));
-  return slots;
-}
-
-}  // namespace detail
-
 /// ReasonRAG's prompts in our own words. Only the evidence prompt sees documents. Histories show the evidence.
 /// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet reasonrag_prompts() {
@@ -87,6 +66,23 @@ Put a whole number from 0 (hopeless) to 100 (as good as solved) inside <score></
 }
 
 namespace detail {
+
+/// What is asked next in a state: documents are turned into evidence, everything else is followed by reasoning.
+/// `forced` is true for an answer that must be given.
+inline std::string next_purpose(const rag::State& state, bool forced) {
+  const rag::Segment* last = state.transcript().last();
+  if (last != nullptr && last->documents()) return "evidence";
+  return forced ? "forced_answer" : state.iterations() == 0 ? "begin_reasoning" : "reasoning";
+}
+/// The slots of that prompt.
+inline Slots next_slots(const rag::State& state, const Protocol& protocol) {
+  Slots slots = history_slots(state.question(), state.transcript(), protocol);
+  const auto segments = state.transcript().segments();
+  if (segments.empty() || !segments.back()->documents()) return slots;
+  slots.emplace_back("query", rag::render_text(segments[segments.size() - 2]->words()));
+  slots.emplace_back("documents", rag::render_documents(*segments.back()->documents(), protocol));
+  return slots;
+}
 
 /// Two worked examples of each prompt.
 inline Examples reasonrag_examples() {

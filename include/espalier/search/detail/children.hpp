@@ -117,8 +117,7 @@ Task<void> add_children(Env* env, Tree* tree, std::vector<Ask> asks, Chosen chos
 
 /// The completions that `width` children of each legal kind ask for at most where every reply can be read. The value of
 /// each child asks for `value_calls`.
-template <class Env, class Tree>
-std::uint64_t calls_of(Env& env, const Tree& tree, const std::vector<Seeded>& places, std::uint64_t width,
+std::uint64_t calls_of(auto& env, const auto& tree, const std::vector<Seeded>& places, std::uint64_t width,
                        std::uint64_t value_calls) {
   std::uint64_t kinds = 0;
   for (const auto& [node, seed] : places)
@@ -128,8 +127,7 @@ std::uint64_t calls_of(Env& env, const Tree& tree, const std::vector<Seeded>& pl
 
 /// Gives each place up to `width` children of each legal kind, in the order of the places. A child without legal kinds
 /// is terminal. `calls`: completions that all of them ask for, values included.
-template <class Env, class Tree>
-Task<std::vector<Seeded>> add_all_kinds(Env* env, Tree* tree, std::vector<Seeded> places, std::uint32_t width,
+Task<std::vector<Seeded>> add_all_kinds(auto* env, auto* tree, std::vector<Seeded> places, std::uint32_t width,
                                         std::uint64_t calls) {
   std::vector<Parent> parents;
   for (const auto& [node, seed] : places) parents.push_back({node, seed});
@@ -169,8 +167,7 @@ Task<void> value_nodes(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Se
 }
 
 /// Values the nodes that are not pruned. Removes those that are or that could not be valued.
-template <class Evaluate, class Env, class Tree>
-Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Seeded>* nodes, std::uint64_t each) {
+Task<void> value_children(auto* evaluator, auto* env, auto* tree, std::vector<Seeded>* nodes, std::uint64_t each) {
   const auto pruned = [tree](const Seeded& one) { return (*tree)[one.node].status == Status::pruned; };
   std::erase_if(*nodes, pruned);
   co_await value_nodes(evaluator, env, tree, *nodes, each);
@@ -179,9 +176,8 @@ Task<void> value_children(Evaluate* evaluator, Env* env, Tree* tree, std::vector
 
 /// Gives each place its children and values them. The policy may cut some of a place's children ahead of values and
 /// when they are there. Returns those that are left.
-template <class Evaluate, class Prune, class Env, class Tree, class Options>
-Task<std::vector<Seeded>> grow_valued(Evaluate* evaluator, const Prune* policy, Env* env, Tree* tree,
-                                      std::vector<Seeded> places, const Options* options, std::uint64_t calls,
+Task<std::vector<Seeded>> grow_valued(auto* evaluator, const auto* policy, auto* env, auto* tree,
+                                      std::vector<Seeded> places, const auto* options, std::uint64_t calls,
                                       const char* engine) {
   std::vector<Seeded> fresh = co_await add_all_kinds(env, tree, places, options->width, calls);
   prune_all(before_values, *policy, *tree, places, engine);

@@ -25,8 +25,7 @@ class ContestRollouts {
   using Ends = std::vector<std::pair<State, double>>;
 
  public:
-  template <class Tree>
-  ContestRollouts(const Tree& tree, Contest contest, std::uint32_t n)
+  ContestRollouts(const auto& tree, Contest contest, std::uint32_t n)
       : rule_(std::move(contest.rule)), n_(n), children_(std::move(contest.children)) {
     std::stable_sort(children_.begin(), children_.end(), [&](const auto& a, const auto& b) {
       return tree[a.node].prior > tree[b.node].prior;  // then by age, in which they stand
@@ -36,8 +35,7 @@ class ContestRollouts {
   }
 
   /// Draws rounds of rollouts until the contest is over.
-  template <class Env, class Evaluate, class Tree>
-  Task<void> run(Env* env, Evaluate* evaluate, Tree* tree, Context start) {
+  Task<void> run(auto* env, auto* evaluate, auto* tree, Context start) {
     for (;;) {
       const ContestRound round = rule_(tallies_);
       out_ = round.out;
@@ -57,8 +55,7 @@ class ContestRollouts {
   }
   /// Enters the values of the children, if one of their rollouts could be read or none is left, and prunes those that
   /// are out. The annotation "unread_rollouts" is how many could not be read.
-  template <class Tree>
-  void enter(Tree& tree) {
+  void enter(auto& tree) {
     std::vector<std::size_t> order(children_.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(), [&](auto a, auto b) { return children_[a].node < children_[b].node; });

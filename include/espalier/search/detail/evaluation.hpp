@@ -87,8 +87,7 @@ struct ValueRange {
 /// Enters a node's own evaluation. It backs the value up and keeps the rollouts, which it takes out of `result`. An
 /// unknown value prunes the node: for the budget if that has left a call out, else as malformed. A backup with
 /// price(tree, node, evaluation) first sets the values from what the tree holds so far.
-template <class Tree, class Result, class Back>
-void enter_evaluation(Tree& tree, NodeId node, Result&& result, const Back& back, const ValueRange& range = {}) {
+void enter_evaluation(auto& tree, NodeId node, auto&& result, const auto& back, const ValueRange& range = {}) {
   const auto enter = [&](const auto& value) {
     const double worth = utility(value);
     if (!(worth >= tree.lowest && worth <= tree.highest)) {

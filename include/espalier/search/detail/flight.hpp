@@ -34,8 +34,7 @@ struct Flight {
 };
 
 /// True if an evaluator wants the leaves of a simulation one after the other, because it reads what they cost.
-template <class Evaluate>
-bool in_turn(const Evaluate& evaluate) {
+bool in_turn(const auto& evaluate) {
   if constexpr (requires { evaluate.in_turn(); }) return evaluate.in_turn();
   else return false;
 }

@@ -16,8 +16,7 @@ namespace espalier::detail {
 /// A node of Layered whose children are being grown.
 struct LayeredGrowth : Parent {
   /// Before the first stage.
-  template <class Env, class Tree>
-  LayeredGrowth(Env& env, const Tree& tree, NodeId node, Seed seed) : Parent{node, seed} {
+  LayeredGrowth(auto& env, const auto& tree, NodeId node, Seed seed) : Parent{node, seed} {
     for (const Kind kind : env.kinds(tree.state(node))) kinds.push_back(kind);
   }
   std::vector<Kind> kinds{};
@@ -30,24 +29,21 @@ struct LayeredGrowth : Parent {
            std::find(kinds.begin() + static_cast<std::ptrdiff_t>(stage) + 1, kinds.end(), kind) != kinds.end();
   }
   /// The number of samples of the stage's kind that earlier stages drew.
-  template <class Tree>
-  [[nodiscard]] std::uint32_t drawn(const Tree& tree, std::uint32_t width) const {
+  [[nodiscard]] std::uint32_t drawn(const auto& tree, std::uint32_t width) const {
     double share = 0;
     for (const auto& [child, child_seed] : children)
       if (tree[child].kind == kinds[stage]) share += static_cast<double>(tree[child].prior);
     return static_cast<std::uint32_t>(std::lround(share * width));
   }
   /// Enough is known: the kinds after this stage's are not drawn.
-  template <class Tree>
-  void skip_rest(Tree& tree) {
+  void skip_rest(auto& tree) {
     for (std::size_t i = stage + 1; i < kinds.size(); ++i) tree.skips.push_back({node, kinds[i]});
     kinds.resize(std::min(kinds.size(), stage + 1));
   }
 };
 
 /// Adds the proposal's share to an equal child of an earlier stage. False if there is no such child.
-template <class Tree, class Proposal>
-bool merged(Tree& tree, const Parent& parent, const Proposal& proposal) {
+bool merged(auto& tree, const Parent& parent, const auto& proposal) {
   if (proposal.closed != Reason::none) return false;
   for (const auto& [child, seed] : parent.children) {
     if (tree[child].kind != proposal.kind || closed_at_birth(tree[child]) || !(tree.action(child) == proposal.action))
@@ -60,8 +56,7 @@ bool merged(Tree& tree, const Parent& parent, const Proposal& proposal) {
 
 /// Cuts the children that no budget is left to value. Terminal ones stay, because they cost nothing. A tree without any
 /// value keeps the likeliest child, so that it ends with an answer.
-template <class Env, class Tree>
-void hold_back(Env& env, Tree& tree, const std::vector<LayeredGrowth>& frontier) {
+void hold_back(auto& env, auto& tree, const std::vector<LayeredGrowth>& frontier) {
   std::vector<NodeId> waiting;
   bool valued = false;
   for (NodeId id = 0; id < tree.size(); ++id) valued |= tree[id].evaluated;

@@ -35,8 +35,7 @@ inline Place below(const Place& place, const Sibling& child) {
 /// The child with the highest score, the oldest of equals. no_node if all are pruned or solved. The children of each
 /// child are fetched meanwhile, because a descent goes on with some of them. (Calls would cost a search over numbers a
 /// third of its time.)
-template <class Tree, class Score>
-[[gnu::always_inline]] inline Sibling best_by(const Tree& tree, NodeId parent, Score score) {
+[[gnu::always_inline]] inline Sibling best_by(const auto& tree, NodeId parent, auto score) {
   Sibling best;
   double best_score = 0;
   std::uint64_t ordinal = 0;
@@ -53,8 +52,7 @@ template <class Tree, class Score>
   return best;
 }
 /// The child that a policy selects.
-template <class Select, class Tree>
-[[gnu::always_inline]] inline Sibling best_child(const Select& select, const Tree& tree, NodeId parent) {
+[[gnu::always_inline]] inline Sibling best_child(const auto& select, const auto& tree, NodeId parent) {
   constexpr bool sees_siblings = requires { select.at(tree, parent); };
   if constexpr (requires { select.at(tree[parent]); }) {
     bool alone = !sees_siblings;
@@ -96,8 +94,7 @@ auto as_mover(Env& env, Tree& tree, NodeId parent, Ask ask) {
 }
 
 /// Counts a choice among two or more children that all have values, and whether it followed the highest mean.
-template <class Tree>
-void note_choice(Tree& tree, NodeId parent, NodeId chosen) {
+void note_choice(auto& tree, NodeId parent, NodeId chosen) {
   const auto mean = [&](NodeId id) { return utility(tree[id].total) / tree[id].visits; };
   std::size_t valued = 0;
   bool explored = false;
@@ -120,8 +117,7 @@ bool grows_first(const MctsOptions& options, const Node<Value>& node) {
 }
 
 /// Marks a node that cannot grow as terminal.
-template <class Env, class Tree>
-void settle_kind(const MctsOptions& options, Env& env, Tree& tree, const Place& place) {
+void settle_kind(const MctsOptions& options, auto& env, auto& tree, const Place& place) {
   auto& node = tree[place.node];
   if (node.status != Status::open || node.drawn > 0) return;
   if (place.depth >= options.max_depth || std::ranges::empty(env.kinds(tree.state(place.node))))
@@ -129,8 +125,7 @@ void settle_kind(const MctsOptions& options, Env& env, Tree& tree, const Place& 
 }
 
 /// True if a node must get its own value before anything below it, and no simulation is fetching that.
-template <class Tree>
-bool value_first(const MctsOptions& options, const Tree& tree, const Place& place) {
+bool value_first(const MctsOptions& options, const auto& tree, const Place& place) {
   using Values = MctsOptions::Values;
   const auto& node = tree[place.node];
   const bool own = options.values == Values::leaf || (options.values == Values::each && node.parent != no_node);
@@ -161,8 +156,7 @@ Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& 
 struct Living {
   bool any = false, solved = true;  ///< there are some, and none of them is not solved
 
-  template <class Tree>
-  Living(const Tree& tree, NodeId parent) {
+  Living(const auto& tree, NodeId parent) {
     for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling) {
       if (tree[id].status == Status::pruned) continue;
       any = true;
@@ -173,8 +167,7 @@ struct Living {
 
 /// Cuts a node that gets no more children and whose valued ones are all cut, and its ancestors likewise. False if that
 /// is the root. (A node none of whose children could be read is an end, and is valued itself.)
-template <class Tree>
-bool cut_ended(Tree& tree, NodeId id) {
+bool cut_ended(auto& tree, NodeId id) {
   for (; tree[id].status == Status::expanded; id = tree[id].parent) {
     Reason why = Reason::none;
     for (NodeId child = tree[id].first_child; child != no_node; child = tree[child].next_sibling) {
@@ -189,8 +182,7 @@ bool cut_ended(Tree& tree, NodeId id) {
 
 /// Marks solved nodes from a node upwards. A node is solved if it gets no more children and either all its children are
 /// solved or it has none and has its value.
-template <class Tree>
-void mark_solved(Tree& tree, NodeId id) {
+void mark_solved(auto& tree, NodeId id) {
   for (; id != no_node; id = tree[id].parent) {
     auto& node = tree[id];
     if (node.status == Status::pruned) continue;
@@ -210,8 +202,7 @@ struct NeverStop {
 template <class Stop>
 class SearchEnd {
  public:
-  template <class Tree>
-  SearchEnd(const MctsOptions& options, const Stop& stop, Tree& tree)
+  SearchEnd(const MctsOptions& options, const Stop& stop, auto& tree)
       : options_(&options),
         stop_(stop),
         idle_(!options.budget.limited() && !options.solve && never_stops),
@@ -219,8 +210,7 @@ class SearchEnd {
     tree.ending = SearchFacts::Ending::done;
   }
   /// Asked before each simulation: true if the search is over.
-  template <class Tree>
-  bool over(Tree& tree) {
+  bool over(auto& tree) {
     if (idle_) return false;
     if (stopped_ || tree[tree.root()].solved) return true;
     if (!options_->budget.limited() || !options_->budget.spent(tree, tree.steps, began_)) return false;
@@ -230,8 +220,7 @@ class SearchEnd {
   /// Ends the search where it stands.
   void stop() { idle_ = false, stopped_ = true; }
   /// Called after each merged simulation with the node where it ended. A stop rule must know which values are final.
-  template <class Env, class Tree>
-  void merged(Env& env, Tree& tree, const Place& end) {
+  void merged(auto& env, auto& tree, const Place& end) {
     if (never_stops && !options_->solve) return;
     settle_kind(*options_, env, tree, end);
     if (options_->solve) mark_solved(tree, end.node);

@@ -13,8 +13,7 @@
 namespace espalier::detail {
 
 /// The number of samples that a node with these kinds draws in total.
-template <class Kinds>
-std::uint32_t samples_of(const MctsOptions& options, const Kinds& kinds) {
+std::uint32_t samples_of(const MctsOptions& options, const auto& kinds) {
   return static_cast<std::uint32_t>(std::ranges::distance(kinds)) * options.width;
 }
 
@@ -24,8 +23,7 @@ class Valued {
 
  public:
   explicit Valued(const MctsOptions& options) : values_(options.values) {}
-  template <class Proposal>
-  bool operator()(const Proposal& proposal) {
+  bool operator()(const auto& proposal) {
     if (proposal.closed != Reason::none) return false;
     if (first_) return values_ == Values::all || (values_ == Values::alike && proposal.kind == *first_);
     first_ = proposal.kind;
@@ -39,8 +37,7 @@ class Valued {
 
 /// Calls draw(kind, n, context) for the next samples of a node that may grow. Counts them as drawn, and marks the node
 /// as expanded if no more will follow.
-template <class Env, class Tree, class Draw>
-void for_each_ask(const MctsOptions& options, Env& env, Tree& tree, const Place& place, Ledger* ledger, Draw draw) {
+void for_each_ask(const MctsOptions& options, auto& env, auto& tree, const Place& place, Ledger* ledger, auto draw) {
   const auto kinds = env.kinds(tree.state(place.node));
   const std::uint32_t drawn = tree[place.node].drawn;
   const bool all = options.expand == MctsOptions::Expand::all;
@@ -62,8 +59,7 @@ void for_each_ask(const MctsOptions& options, Env& env, Tree& tree, const Place&
 }
 
 /// The child that equals a proposal. If there is none, no_node with the ordinal that a new child would have.
-template <class Tree, class Proposal>
-Sibling find(const Tree& tree, NodeId parent, const Proposal& proposal) {
+Sibling find(const auto& tree, NodeId parent, const auto& proposal) {
   Sibling found;
   for (NodeId child = tree[parent].first_child; child != no_node; child = tree[child].next_sibling, ++found.ordinal)
     if (proposal.closed == Reason::none && !closed_at_birth(tree[child]) && tree[child].kind == proposal.kind &&
@@ -88,8 +84,7 @@ NodeId add(const Prior& prior, Tree& tree, NodeId parent, Proposal&& proposal, f
 
 /// Adds the steps of a node's rollouts as nodes without visits. They count as samples of the first kind, which rollouts
 /// draw. A node that has grown in the meantime keeps its own children.
-template <class Env, class Tree, class Paths>
-void graft(const MctsOptions& options, Env& env, Tree& tree, const Place& from, Paths& paths) {
+void graft(const MctsOptions& options, auto& env, auto& tree, const Place& from, auto& paths) {
   if (tree[from.node].status != Status::open || tree[from.node].drawn > 0) return;
   std::vector<NodeId> grown;
   for (auto& path : paths) {

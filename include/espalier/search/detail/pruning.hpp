@@ -73,8 +73,7 @@ Pruned prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std
 }
 
 /// The same about the children of each of these nodes, in their order.
-template <class Moment, class Policy, class Tree, class Places>
-void prune_all(Moment moment, const Policy& policy, Tree& tree, const Places& places, std::string_view engine) {
+void prune_all(auto moment, const auto& policy, auto& tree, const auto& places, std::string_view engine) {
   for (const auto& place : places) prune(moment, policy, tree, place.node, engine);
 }
 

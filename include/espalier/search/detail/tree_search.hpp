@@ -12,8 +12,7 @@
 namespace espalier::detail {
 
 /// Ends a tree whose values were entered at their nodes alone.
-template <class Tree>
-void finish(Tree& tree) {
+void finish(auto& tree) {
   Budget::end(tree);
   sum_up(tree);
 }

@@ -51,8 +51,7 @@ struct Chain {
 
 /// Calls text(run) for plain text and reference(k) for placeholders "#k" of a wording. Placeholders have 1 <= k <=
 /// earlier and are passed from 0.
-template <class Text, class Reference>
-void each_part(std::string_view wording, std::size_t earlier, const Text& text, const Reference& reference) {
+void each_part(std::string_view wording, std::size_t earlier, const auto& text, const auto& reference) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i < wording.size(); ++i) {
     if (wording[i] != '#') continue;
@@ -69,8 +68,7 @@ void each_part(std::string_view wording, std::size_t earlier, const Text& text, 
 }
 
 /// The wording with value(k) in place of every placeholder.
-template <class Value>
-std::string substitute(std::string_view wording, std::size_t earlier, const Value& value) {
+std::string substitute(std::string_view wording, std::size_t earlier, const auto& value) {
   std::string filled;
   each_part(wording, earlier, [&](std::string_view run) { filled += run; }, [&](std::size_t k) { filled += value(k); });
   return filled;

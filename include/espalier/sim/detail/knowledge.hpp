@@ -70,9 +70,8 @@ class Knowledge {
   }
   /// A wrong answer: one to another question of the same relation, else one of the shape of `like`. Never one that
   /// right() accepts.
-  template <class Right>
   [[nodiscard]] std::string wrong(std::uint64_t relation, std::string_view like, std::uint64_t draw,
-                                  const Right& right) const {
+                                  const auto& right) const {
     for (std::uint64_t key : {relation, shape(like)}) {
       const auto it = pools_.find(key);
       if (it == pools_.end()) continue;
@@ -142,8 +141,7 @@ class Knowledge {
       else if (!steps[i].support_title.empty()) chain.options.push_back(steps[i].support_title);
     }
     const auto same = [&](const std::string& option) { return words(option) == gold; };
-    if (const auto it = std::find_if(chain.options.begin(), chain.options.end(), same); it != chain.options.end())
-      *it = chain.gold.front();
+    if (const auto it = std::ranges::find_if(chain.options, same); it != chain.options.end()) *it = chain.gold.front();
     else chain.options.clear();
   }
 

@@ -93,8 +93,7 @@ class QuestionWriter {
 
   /// Compares the ends of two chains of two steps.
   rag::Example bridge_comparison() {
-    const auto born =
-        std::find_if(relations.begin(), relations.end(), [](const Relation& r) { return r.object == Kind::date; });
+    const auto born = std::ranges::find_if(relations, [](const Relation& r) { return r.object == Kind::date; });
     const bool film = random_.below(2) == 0;
     const Kind kind = film ? Kind::film : Kind::book;
     const auto made = std::find_if(relations.begin(), relations.end(),
@@ -151,8 +150,7 @@ class QuestionWriter {
     return graph_.object(a, r).text == graph_.object(b, r).text;
   }
   Entity any(Kind kind) { return {kind, random_.below(graph_.count(kind))}; }
-  template <class Fits>
-  const Relation& pick(const Fits& fits) {
+  const Relation& pick(const auto& fits) {
     std::vector<const Relation*> options;
     for (const Relation& r : relations)
       if (fits(r)) options.push_back(&r);

@@ -178,10 +178,9 @@ class Reader {
   /// The number of searches made for this step or for the whole question.
   [[nodiscard]] std::size_t searches(std::size_t k) const {
     const auto key = content(question(k));
-    return static_cast<std::size_t>(
-        std::count_if(r_.view.queries.begin(), r_.view.queries.end(), [&](const std::vector<Word>& q) {
-          return q == chain_.content || (!q.empty() && std::includes(key.begin(), key.end(), q.begin(), q.end()));
-        }));
+    return static_cast<std::size_t>(std::ranges::count_if(r_.view.queries, [&](const std::vector<Word>& q) {
+      return q == chain_.content || (!q.empty() && std::includes(key.begin(), key.end(), q.begin(), q.end()));
+    }));
   }
 
  private:

@@ -84,8 +84,7 @@ class View {
 
   /// The number of thoughts that contain this text.
   [[nodiscard]] std::ptrdiff_t mentions(std::string_view text) const {
-    return std::count_if(thoughts.begin(), thoughts.end(),
-                         [&](std::string_view t) { return t.find(text) != std::string_view::npos; });
+    return std::ranges::count_if(thoughts, [&](std::string_view t) { return t.find(text) != std::string_view::npos; });
   }
   /// The value that a thought states after `opening`, up to the end of its sentence. Nothing if no thought does.
   [[nodiscard]] std::optional<std::string_view> stated(std::string_view opening) const {

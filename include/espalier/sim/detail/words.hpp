@@ -61,9 +61,7 @@ constexpr Word word_of(std::string_view text) {
 /// Question words: who, when, where, how, why.
 inline constexpr std::array<Word, 5> asking_words = {word_of("who"), word_of("when"), word_of("where"), word_of("how"),
                                                      word_of("why")};
-constexpr bool asks(Word word) {
-  return std::find(asking_words.begin(), asking_words.end(), word) != asking_words.end();
-}
+constexpr bool asks(Word word) { return std::ranges::find(asking_words, word) != asking_words.end(); }
 
 /// Words without a meaning of their own, including all that a wording of a question may add.
 constexpr bool is_function_word(Word word) {
@@ -124,8 +122,7 @@ inline bool contains(std::span<const Word> text, std::span<const Word> part, std
   if (part.empty() || part.size() > text.size()) return false;
   const std::size_t last = std::min(latest, text.size() - part.size());
   for (std::size_t i = 0; i <= last; ++i)
-    if (text[i] == part[0] && std::equal(part.begin(), part.end(), text.begin() + static_cast<std::ptrdiff_t>(i)))
-      return true;
+    if (text[i] == part[0] && std::ranges::equal(part, text.subspan(i, part.size()))) return true;
   return false;
 }
 

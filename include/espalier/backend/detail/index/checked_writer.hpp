@@ -48,8 +48,7 @@ class CheckedWriter {
   }
   void write(std::string_view text) { append(text); }
   /// A section with these items alone.
-  template <class Items>
-  void write(std::string_view section, const Items& items) {
+  void write(std::string_view section, const auto& items) {
     begin(section);
     write(items);
   }

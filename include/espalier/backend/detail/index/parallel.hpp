@@ -17,8 +17,7 @@ inline std::size_t worker_count(unsigned threads, std::size_t most) {
 
 /// Calls f(i, worker) once for every i in [0, n), with worker in [0, workers). Any worker may get any i, so results
 /// must not depend on it. After an exception no new call begins, and the exception of the lowest i is thrown.
-template <class F>
-void parallel_for(std::size_t n, std::size_t workers, F f) {
+void parallel_for(std::size_t n, std::size_t workers, auto f) {
   std::atomic<std::size_t> next{0};
   std::vector<std::exception_ptr> errors(n);
   const auto work = [&](std::size_t worker) {

@@ -27,8 +27,7 @@ inline bool is_unspaced(char32_t c) {
 
 /// Adds the bigrams of the unspaced letters from i on, each with its marks. Returns the place behind them. What is not
 /// seen (variation selectors, spaces without width) does not count.
-template <class Terms>
-std::size_t add_bigrams(std::string_view text, std::size_t i, Terms& terms) {
+std::size_t add_bigrams(std::string_view text, std::size_t i, auto& terms) {
   std::string before, last;
   for (std::size_t next = i, letters = 0; next < text.size(); i = next) {
     const char32_t c = espalier::detail::decode_utf8(text, next);

@@ -130,8 +130,7 @@ class LexicalRunReader {
   }
   [[nodiscard]] std::string_view term() const { return term_; }
   /// Calls f(posting) for each of the term's postings.
-  template <class F>
-  void take_postings(F f) {
+  void take_postings(auto f) {
     for (; left_ > 0; --left_) {
       const Posting p = take_posting(rest_, before_, ~std::uint32_t(0));
       before_ = p.passage;

@@ -30,9 +30,8 @@ inline NodeId add_path(rag::Tree& tree, const rag::Environment& loop, NodeId fro
       continue;
     rag::Action action(segment->kind(), segment->words(), std::exchange(thought, ""), loop.key(segment->words()));
     const auto children = tree.children(from);
-    const auto same = std::find_if(children.begin(), children.end(), [&](NodeId id) {
-      return tree[id].status != Status::pruned && tree.action(id) == action;
-    });
+    const auto same = std::ranges::find_if(
+        children, [&](NodeId id) { return tree[id].status != Status::pruned && tree.action(id) == action; });
     if (same != children.end()) state = tree.state(from = *same);
     else {
       const auto kind = static_cast<Kind>(action.kind);

@@ -40,8 +40,7 @@ inline std::vector<std::string> query_list(std::string_view text) {
     std::string query(rag::detail::strip(rest.substr(begin, end == rest.npos ? end : end - begin)));
     const std::size_t comma = end == rest.npos ? end : rest.find(',', end);
     rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
-    if (!query.empty() && std::find(queries.begin(), queries.end(), query) == queries.end())
-      queries.push_back(std::move(query));
+    if (!query.empty() && std::ranges::find(queries, query) == queries.end()) queries.push_back(std::move(query));
   }
   if (queries.empty()) queries.emplace_back(text);
   return queries;
