@@ -29,6 +29,12 @@ auto noting(std::vector<std::size_t>* batches) {
     return answers;
   };
 }
+/// A scheduler with such a model.
+struct Noted {
+  std::vector<std::size_t> batches{};
+  Scheduler scheduler{};
+  ModelPort model = scheduler.model(noting(&batches));
+};
 auto noting_retriever(std::vector<std::size_t>* batches) {
   return [batches](std::span<const Query> queries) {
     batches->push_back(queries.size());
@@ -41,6 +47,16 @@ auto noting_retriever(std::vector<std::size_t>* batches) {
 Task<std::string> say(ModelPort model, std::string text) {
   const Completion completion = co_await model(Prompt(std::move(text)));
   co_return completion.text;
+}
+std::vector<Task<std::string>> say_each(const ModelPort& model, const std::vector<std::string>& texts) {
+  std::vector<Task<std::string>> tasks;
+  for (const std::string& text : texts) tasks.push_back(say(model, text));
+  return tasks;
+}
+std::vector<std::string> numbers(int n) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < n; ++i) texts.push_back(std::to_string(i));
+  return texts;
 }
 /// `steps` calls, each asking with the answer to the one before.
 Task<std::string> chain(ModelPort model, std::string text, int steps) {
@@ -65,10 +81,7 @@ std::vector<Task<std::string>> chains(ModelPort model, std::size_t n) {
 
 }  // namespace
 
-TEST_CASE("everything that waits goes to a batch model in one call") {
-  std::vector<std::size_t> batches;
-  Scheduler scheduler;
-  ModelPort model = scheduler.model(noting(&batches));
+TEST_CASE_FIXTURE(Noted, "everything that waits goes to a batch model in one call") {
   const auto texts = scheduler.run(chains(model, 9));
   CHECK(texts[4] == "<<4>>");
   CHECK(batches == std::vector<std::size_t>{9, 6, 3});  // a third of the chains ends after each round
@@ -80,18 +93,14 @@ TEST_CASE("batches are cut at the largest batch") {
   std::vector<std::size_t> batches;
   Scheduler scheduler;
   ModelPort model = scheduler.model(noting(&batches), 4);
-  std::vector<Task<std::string>> tasks;
-  for (int i = 0; i < 10; ++i) tasks.push_back(say(model, std::to_string(i)));
-  CHECK(scheduler.run(std::move(tasks))[9] == "<9>");
+  CHECK(scheduler.run(say_each(model, numbers(10)))[9] == "<9>");
   CHECK(batches == std::vector<std::size_t>{4, 4, 2});
 }
 
-TEST_CASE("the model is asked only when no other port has work") {
+TEST_CASE_FIXTURE(Noted, "the model is asked only when no other port has work") {
   // Tree i reads i passages before it asks: the model must wait for the slowest reader.
-  std::vector<std::size_t> batches, reads;
-  Scheduler scheduler;
+  std::vector<std::size_t> reads;
   RetrieverPort retriever = scheduler.retriever(noting_retriever(&reads));
-  ModelPort model = scheduler.model(noting(&batches));
   std::vector<Task<std::string>> tasks;
   for (int i = 0; i < 5; ++i) tasks.push_back(read_then_say(retriever, model, "q" + std::to_string(i) + "_", i));
   CHECK(scheduler.run(std::move(tasks))[2] == "<q2_01>");
@@ -99,12 +108,9 @@ TEST_CASE("the model is asked only when no other port has work") {
   CHECK(batches == std::vector<std::size_t>{5});
 }
 
-TEST_CASE("the model waits for an asynchronous retriever too") {
-  std::vector<std::size_t> batches;
-  Scheduler scheduler;
+TEST_CASE_FIXTURE(Noted, "the model waits for an asynchronous retriever too") {
   const auto find = [](const Query& q) -> Outcome<Passages> { return Passages(1, Passage("1", "t", q.text)); };
   RetrieverPort retriever = scheduler.retriever(testing::shuffled<Query, Passages>(find, 5));
-  ModelPort model = scheduler.model(noting(&batches));
   std::vector<Task<std::string>> tasks;
   for (int i = 0; i < 6; ++i) tasks.push_back(read_then_say(retriever, model, "q" + std::to_string(i) + "_", i));
   CHECK(scheduler.run(std::move(tasks))[1] == "<q1_0>");
@@ -112,13 +118,8 @@ TEST_CASE("the model waits for an asynchronous retriever too") {
 }
 
 TEST_CASE("an asynchronous backend has at most max_in_flight requests and results do not depend on it") {
-  std::vector<std::string> expected;
-  {
-    std::vector<std::size_t> batches;
-    Scheduler scheduler;
-    ModelPort model = scheduler.model(noting(&batches));
-    expected = scheduler.run(chains(model, 100));
-  }
+  Noted other;
+  const std::vector<std::string> expected = other.scheduler.run(chains(other.model, 100));
   const auto answer = [](const Prompt& p) -> Outcome<Completion> { return echo(p); };
   for (const std::size_t in_flight : {std::size_t(1), std::size_t(7), std::size_t(64)})
     for (std::uint64_t order = 0; order < 5; ++order) {
@@ -131,13 +132,8 @@ TEST_CASE("an asynchronous backend has at most max_in_flight requests and result
     }
 }
 
-TEST_CASE("identical requests in flight are asked once and counted") {
-  std::vector<std::size_t> batches;
-  Scheduler scheduler;
-  ModelPort model = scheduler.model(noting(&batches));
-  std::vector<Task<std::string>> tasks;
-  for (int i = 0; i < 6; ++i) tasks.push_back(say(model, i < 4 ? "same" : "other"));
-  const auto texts = scheduler.run(std::move(tasks));
+TEST_CASE_FIXTURE(Noted, "identical requests in flight are asked once and counted") {
+  const auto texts = scheduler.run(say_each(model, {"same", "same", "same", "same", "other", "other"}));
   CHECK(std::count(texts.begin(), texts.end(), "<same>") == 4);
   CHECK(batches == std::vector<std::size_t>{2});
   CHECK(model.accounts().logical == 6);
@@ -255,8 +251,7 @@ TEST_CASE("a request whose task is gone is cancelled, also in flight; one that o
   ModelPort model = scheduler.model(std::move(gate), 2);
   Task<std::string> kept = say(model, "a");
   {
-    std::vector<Task<std::string>> gone;
-    for (const char* text : {"a", "b", "c"}) gone.push_back(say(model, text));
+    const auto gone = say_each(model, {"a", "b", "c"});
     scheduler.start(kept);
     for (const auto& task : gone) scheduler.start(task);
     scheduler.step();
@@ -272,7 +267,7 @@ TEST_CASE("a request whose task is gone is cancelled, also in flight; one that o
   CHECK(model.accounts().logical == 1);
 }
 
-TEST_CASE("a task that is destroyed runs no more, though its answers have come") {
+TEST_CASE_FIXTURE(Noted, "a task that is destroyed runs no more, though its answers have come") {
   int ended = 0;
   const auto part = [](ModelPort model, std::string text, int* end) -> Task<void> {
     co_await model(Prompt(std::move(text)));
@@ -283,9 +278,6 @@ TEST_CASE("a task that is destroyed runs no more, though its answers have come")
     for (const char* text : {"b", "c"}) parts.push_back(part(model, text, &ended));
     co_await gather(std::move(parts));
   };
-  Scheduler scheduler;
-  std::vector<std::size_t> batches;
-  const ModelPort model = scheduler.model(noting(&batches));
   const auto first = [&]() -> Task<void> {
     Task<void> other = many(model);
     start(other);
@@ -313,9 +305,7 @@ TEST_CASE("the backend error of one item fails its task alone") {
     return answers;
   };
   ModelPort model = scheduler.model(some);
-  std::vector<Task<std::string>> tasks;
-  for (const char* text : {"a", "bad", "b", "bad"}) tasks.push_back(say(model, text));
-  const auto outcomes = scheduler.run_all(std::move(tasks));
+  const auto outcomes = scheduler.run_all(say_each(model, {"a", "bad", "b", "bad"}));
   CHECK(outcomes[0].value() == "<a>");
   CHECK(outcomes[2].value() == "<b>");
   CHECK_THROWS_WITH_AS((void)outcomes[1].value(), "refused", BackendError);
@@ -331,9 +321,7 @@ TEST_CASE("run throws the first error by index") {
     return std::make_exception_ptr(BackendError(p.text(), BackendError::Kind::permanent));
   };
   ModelPort model = scheduler.model(testing::shuffled<Prompt, Completion>(fails, 4));
-  std::vector<Task<std::string>> tasks;
-  for (const char* text : {"first", "second", "third"}) tasks.push_back(say(model, text));
-  CHECK_THROWS_WITH(scheduler.run(std::move(tasks)), "first");
+  CHECK_THROWS_WITH(scheduler.run(say_each(model, {"first", "second", "third"})), "first");
 }
 
 TEST_CASE("an error that is not a BackendError ends the run at once and destroys the trees") {
@@ -401,9 +389,8 @@ TEST_CASE("an error that is not a BackendError ends the run at once and destroys
 }
 
 TEST_CASE("ask and tell: a run that is answered from outside gives what run() gives") {
-  std::vector<std::size_t> batches;
-  Scheduler inside;
-  const auto expected = inside.run(chains(inside.model(noting(&batches)), 12));
+  Noted inside;
+  const auto expected = inside.scheduler.run(chains(inside.model, 12));
   for (const std::uint32_t taken : {1u, 3u, 100u}) {  // answers told at a time, the youngest request first
     Scheduler outside;
     ModelPort model = outside.external_model();
@@ -483,9 +470,7 @@ TEST_CASE("for_each of nothing ends at once") {
   CHECK(calls == 0);
 }
 
-TEST_CASE("a backend that may have nothing in flight is a bad option") {
-  Scheduler scheduler;
-  std::vector<std::size_t> batches;
+TEST_CASE_FIXTURE(Noted, "a backend that may have nothing in flight is a bad option") {
   CHECK_THROWS_WITH_AS(scheduler.model(noting(&batches), 0), "option 'max_in_flight' is 0, allowed: 1 or more",
                        std::invalid_argument);
 }
@@ -494,9 +479,7 @@ TEST_CASE("ten thousand requests may wait in line for a model that takes eight")
   std::vector<std::size_t> batches;
   Scheduler scheduler;
   ModelPort model = scheduler.model(noting(&batches), 8);
-  std::vector<Task<std::string>> tasks;
-  for (int i = 0; i < 10'000; ++i) tasks.push_back(say(model, std::to_string(i)));
-  CHECK(scheduler.run(std::move(tasks)).back() == "<9999>");
+  CHECK(scheduler.run(say_each(model, numbers(10'000))).back() == "<9999>");
   CHECK(batches.size() == 1250);
 }
 

@@ -35,8 +35,7 @@ class Bm25 {
   /// Searches an existing index of the corpus. Throws Error if it was built of another number of passages or with
   /// another analyzer.
   Bm25(detail::AnyCorpus corpus, LexicalIndex index, Analyzer analyzer, unsigned threads = 0)
-      : state_(
-            std::make_shared<const State>(State{std::move(corpus), std::move(index), std::move(analyzer), threads})) {
+      : state_(std::make_shared<State>(State{std::move(corpus), std::move(index), std::move(analyzer), threads})) {
     if (size() != state_->index.passages())
       throw Error("the BM25 index was built of " + std::to_string(state_->index.passages()) +
                   " passages, the corpus has " + std::to_string(size()));

@@ -93,8 +93,7 @@ class DenseFile {
   explicit DenseFile(const std::string& path) : DenseFile(detail::CheckedFile(path, kind, version)) {}
   explicit DenseFile(const detail::CheckedFile& file)
       : about_(file.section("about").items<About>(0, 1)[0]), vectors_(file.section("vectors")) {
-    if (about_.precision != 0)
-      vectors_.fail("holds 16-bit numbers, which this version does not read: build the index again");
+    if (about_.precision != 0) vectors_.fail("holds 16-bit numbers, which cannot be read: build the index again");
     if (about_.dimension == 0 || about_.dimension > most_dimensions || about_.rows > ~std::uint32_t(0) ||
         about_.metric > 2)
       file.section("about").fail("holds a number out of range");

@@ -125,8 +125,7 @@ class FaissIndex {
     std::vector<float> scores(queries.size() * k);
     std::vector<Row> labels(queries.size() * k);
     try {
-      index_->search(static_cast<Row>(queries.size()), packed.data(), static_cast<Row>(k), scores.data(),
-                     labels.data());
+      index_->search(Row(queries.size()), packed.data(), Row(k), scores.data(), labels.data());
     } catch (const faiss::FaissException& error) {
       throw BackendError("faiss: " + error.msg, BackendError::Kind::permanent);
     }

@@ -48,8 +48,7 @@ class Hybrid final : public Service<Query, Passages> {
 
   using Part = std::unique_ptr<Service<Query, Passages>>;
   /// Throws std::invalid_argument for a bad option.
-  explicit Hybrid(std::vector<Part> parts, const HybridOptions& options = {})
-      : parts_(std::move(parts)), options_(options) {
+  explicit Hybrid(std::vector<Part> parts, HybridOptions options = {}) : parts_(std::move(parts)), options_(options) {
     if (parts_.empty()) bad_option("retrievers", 0, "1 or more");
     if (options_.depth == 0) bad_option("depth", options_.depth, "1 or more");
     if (!(options_.constant >= 0 && options_.constant < 1e9)) bad_option("constant", options_.constant, "0 or more");

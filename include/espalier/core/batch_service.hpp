@@ -50,10 +50,8 @@ class BatchService final : public Service<In, Out> {
     std::vector<Reply<Out>> replies;
     if (items.empty()) return replies;
     std::vector<In> requests;
-    requests.reserve(items.size());
     for (const Item& item : items) requests.push_back(item.request);
     std::vector<Outcome<Out>> outcomes = call(requests);
-    replies.reserve(items.size());
     for (std::size_t i = 0; i < items.size(); ++i)
       if (!again(items[i], outcomes[i])) replies.emplace_back(items[i].ticket, std::move(outcomes[i]));
     return replies;
@@ -91,7 +89,6 @@ class BatchService final : public Service<In, Out> {
 
   std::vector<Outcome<Out>> call(const std::vector<In>& requests) {
     std::vector<Outcome<Out>> outcomes;
-    outcomes.reserve(requests.size());
     try {
       auto answers = f_(std::span<const In>(requests));
       if (answers.size() != requests.size())

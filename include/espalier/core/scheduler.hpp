@@ -78,7 +78,6 @@ class PortScheduler {
         tasks.size(), unlimited, [&](std::size_t i) { return std::move(tasks[i]); },
         [&](std::size_t i, Outcome<T> outcome) { taken[i].emplace(std::move(outcome)); });
     std::vector<Outcome<T>> results;
-    results.reserve(taken.size());
     for (auto& outcome : taken) results.push_back(std::move(*outcome));
     return results;
   }

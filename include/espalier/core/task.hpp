@@ -198,7 +198,6 @@ Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
   detail::GatherAwaiter<T> all(tasks);
   co_await all;
   std::vector<T> results;
-  results.reserve(tasks.size());
   for (auto& task : tasks) results.push_back(task.take());
   co_return results;
 }

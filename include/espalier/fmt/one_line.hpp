@@ -29,7 +29,6 @@ inline bool is_unseen(char32_t c) {
 /// reorder text become escapes as in C, with a backslash. Bytes that are not UTF-8 become U+FFFD.
 inline std::string one_line(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     const char32_t c = detail::decode_utf8(text, i);
     if (!detail::is_unseen(c)) detail::append_utf8(out, c);

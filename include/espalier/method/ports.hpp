@@ -22,8 +22,7 @@ struct Product {
 
 /// The models, retriever and other services of a method's searches.
 struct Ports {
-  Ports(ModelPort main_model, RetrieverPort documents)
-      : model(std::move(main_model)), retriever(std::move(documents)) {}
+  Ports(ModelPort main, RetrieverPort documents) : model(std::move(main)), retriever(std::move(documents)) {}
   ModelPort model;
   RetrieverPort retriever;
   std::optional<rag::AnyReward> reward;     ///< used instead of the one that the options name

@@ -126,15 +126,21 @@ inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
   return ChosenAnswer{best, *tree.rollouts[ballot.winner(0)].state.answer(), own[best].value_or(0), false};
 }
 
-/// The end of the chosen chain among those with a correct answer, that is, an exact match under the profile. Nothing if
-/// there is none or no gold. `random` is drawn with the tree's seed. Ties are broken as in best_answer.
-inline std::optional<NodeId> correct_chain(const rag::Tree& tree, ChainChoice choice,
-                                           rag::Profile profile = rag::Profile::common) {
+/// The ends of complete chains with a correct answer, that is, an exact match under the profile. None without gold.
+inline std::vector<NodeId> correct_chains(const rag::Tree& tree, rag::Profile profile) {
   std::vector<NodeId> correct = complete_chains(tree);
   std::erase_if(correct, [&](NodeId id) {
     const rag::State& end = tree.state(id);
     return !end.has_gold() || rag::score(profile, end.answer(), end.gold()).em < 1;
   });
+  return correct;
+}
+
+/// The end of the chosen chain among those with a correct answer. Nothing if there is none. `random` is drawn with the
+/// tree's seed. Ties are broken as in best_answer.
+inline std::optional<NodeId> correct_chain(const rag::Tree& tree, ChainChoice choice,
+                                           rag::Profile profile = rag::Profile::common) {
+  const std::vector<NodeId> correct = correct_chains(tree, profile);
   if (correct.empty()) return std::nullopt;
   if (choice == ChainChoice::random)
     return correct[Random(tree.seed.purpose("chain")).below(static_cast<std::uint32_t>(correct.size()))];

@@ -117,8 +117,7 @@ inline std::string unread_gold(simdjson::dom::object row, const rag::Gold& gold,
     if (looks && !all_known(value, forms)) return path + std::string(name);
     simdjson::dom::object inner;
     if (looks || !(gold.empty() || name == "metadata") || value.get(inner) != simdjson::SUCCESS) continue;
-    if (const std::string found = unread_gold(inner, gold, path + std::string(name) + '.'); !found.empty())
-      return found;
+    if (const auto found = unread_gold(inner, gold, path + std::string(name) + '.'); !found.empty()) return found;
   }
   return "";
 }

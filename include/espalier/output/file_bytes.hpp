@@ -44,8 +44,7 @@ class FileBytes : public std::streambuf {
     int error = Z_OK;
     const char* const what = ::gzerror(file_, &error);
     if (got < 0 || error != Z_OK)  // a cut file has given all of its bytes, and zlib may say so only once
-      throw InputError(path_, 0, "",
-                       std::string("cannot be read: ") + (error == Z_ERRNO ? std::strerror(errno) : what));
+      throw InputError(path_, 0, "", "cannot be read: " + std::string(error == Z_ERRNO ? std::strerror(errno) : what));
     const std::size_t end = std::string_view(bytes_.data(), static_cast<std::size_t>(got)).rfind('\n');
     line_ = end == std::string_view::npos ? line_ + got : got - end - 1;
     if (line_ > std::size_t(1) << 30) throw InputError(path_, 0, "", "holds a line of more than a gibibyte");

@@ -107,8 +107,7 @@ inline std::optional<Preference> read_preference(std::string_view text) {
 }
 
 inline void erase_all(std::string& text, std::string_view mark) {
-  for (std::size_t at = 0; !mark.empty() && (at = text.find(mark, at)) != std::string::npos;)
-    text.erase(at, mark.size());
+  for (std::size_t at = 0; !mark.empty() && (at = text.find(mark, at)) != text.npos;) text.erase(at, mark.size());
 }
 
 /// Finds the first complete piece between a tag's marks. Returns the positions of the closing mark and of the nearest
@@ -129,8 +128,7 @@ inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const P
     return {none, none};
   }
   if (tag.close.empty()) return {text.rfind(tag.open), text.size()};
-  const std::size_t close =
-      tag.close == "\n" ? std::min(text.find('\n', from), text.size()) : text.find(tag.close, from);
+  const auto close = tag.close == "\n" ? std::min(text.find('\n', from), text.size()) : text.find(tag.close, from);
   return close == none ? std::pair(none, none) : std::pair(text.rfind(tag.open, close - tag.open.size()), close);
 }
 
@@ -206,8 +204,7 @@ inline std::optional<Reply> parse(const ModelText& text, const Protocol& protoco
     end = rest.size();
   }
   if (found == nullptr) return std::nullopt;
-  const std::string_view content =
-      detail::trim(rest.substr(begin + found->open.size(), end - begin - found->open.size()));
+  const auto content = detail::trim(rest.substr(begin + found->open.size(), end - begin - found->open.size()));
   if (content.empty()) return std::nullopt;
   std::string before(detail::trim(rest.substr(0, begin)));
   for (const char* role : {"thought", "reasoning"})

@@ -41,8 +41,7 @@ inline std::vector<std::string> copyable(std::string_view prompt, const Protocol
       const std::string piece(rest.substr(0, close + tag.close.size()));
       const auto shows = [&](const std::string& slot) { return piece.find('{' + slot + '}') != piece.npos; };
       if (std::any_of(purpose.slots.begin(), purpose.slots.end(), shows)) continue;
-      if (std::optional<Reply> reply = parse(ModelText(piece), protocol, purpose))
-        found.push_back(std::move(reply->content));
+      if (auto reply = parse(ModelText(piece), protocol, purpose)) found.push_back(std::move(reply->content));
     }
   }
   return found;

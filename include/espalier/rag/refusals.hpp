@@ -41,8 +41,7 @@ class Refusals {
   [[nodiscard]] bool operator()(std::string_view answer) const {
     const std::string said = plain(answer), within = ' ' + said + ' ';
     return std::any_of(phrases_.begin(), phrases_.end(), [&](const std::string& phrase) {
-      return phrase.find(' ') == std::string::npos ? said == phrase
-                                                   : within.find(' ' + phrase + ' ') != std::string::npos;
+      return phrase.find(' ') == phrase.npos ? said == phrase : within.find(' ' + phrase + ' ') != std::string::npos;
     });
   }
 
@@ -61,8 +60,7 @@ class Refusals {
   static std::string plain(std::string_view text) {
     std::string straight(text);
     constexpr std::string_view curly = "\xE2\x80\x99";
-    for (std::size_t at = 0; (at = straight.find(curly, at)) != std::string::npos;)
-      straight.replace(at, curly.size(), "'");
+    for (std::size_t at = 0; (at = straight.find(curly, at)) != straight.npos;) straight.replace(at, curly.size(), "'");
     return normalise(straight);
   }
   std::vector<std::string> phrases_;

@@ -53,7 +53,6 @@ inline bool begins_mark(char c, std::string_view rest) {
 /// So no mark can come from inside it. Ordinary text is unchanged, and restore() gives back the original bytes.
 inline std::string neutralise(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!begins_mark(text[i], text.substr(i + 1))) out += text[i];
     else
@@ -66,7 +65,6 @@ inline std::string neutralise(std::string_view text) {
 /// The inverse, for display and for what a model copied from a prompt.
 inline std::string restore(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
   while (!text.empty()) {
     std::size_t taken = 1;
     char character = text[0];

@@ -37,7 +37,6 @@ inline std::string_view strip(std::string_view text) {
 /// Replaces every run of white space by one blank and removes it at both ends.
 inline std::string join_blanks(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
   for (std::string_view part : split(text)) {
     if (!out.empty()) out += ' ';
     out += part;
@@ -59,7 +58,6 @@ inline std::string delete_punctuation(std::string text) {
 inline std::string replace_words(std::string_view text, std::initializer_list<std::string_view> words,
                                  std::string_view by) {
   std::string out;
-  out.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t begin = i;
     std::size_t end = i;  // of the run of word characters at begin

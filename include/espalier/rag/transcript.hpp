@@ -85,18 +85,9 @@ class Transcript {
     return longer;
   }
   /// The segments, oldest first. Valid while any transcript of the tree lives.
-  [[nodiscard]] std::vector<const Segment*> segments() const {
-    std::vector<const Segment*> all;
-    for (std::uint32_t i = tail_; i != none; i = (*arena_)[i].before) all.push_back(&(*arena_)[i].segment);
-    return {all.rbegin(), all.rend()};
-  }
+  [[nodiscard]] std::vector<const Segment*> segments() const { return after(none); }
   /// The segments after `earlier`, which this transcript must continue.
-  [[nodiscard]] std::vector<const Segment*> since(const Transcript& earlier) const {
-    std::vector<const Segment*> tail;
-    for (std::uint32_t i = tail_; i != none && i != earlier.tail_; i = (*arena_)[i].before)
-      tail.push_back(&(*arena_)[i].segment);
-    return {tail.rbegin(), tail.rend()};
-  }
+  [[nodiscard]] std::vector<const Segment*> since(const Transcript& earlier) const { return after(earlier.tail_); }
   /// The newest segment, or null.
   [[nodiscard]] const Segment* last() const { return tail_ == none ? nullptr : &(*arena_)[tail_].segment; }
 
@@ -107,6 +98,11 @@ class Transcript {
     Segment segment;
   };
   using Arena = std::deque<Link>;
+  [[nodiscard]] std::vector<const Segment*> after(std::uint32_t end) const {
+    std::vector<const Segment*> all;
+    for (std::uint32_t i = tail_; i != none && i != end; i = (*arena_)[i].before) all.push_back(&(*arena_)[i].segment);
+    return {all.rbegin(), all.rend()};
+  }
   std::shared_ptr<Arena> arena_;
   std::uint32_t tail_ = none;
 };

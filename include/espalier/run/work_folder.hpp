@@ -129,8 +129,6 @@ class WorkFolder {
       ::chmod(next().c_str(), 0700);
     });
   }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
   ~WorkFolder() { release(); }
 
   [[nodiscard]] const std::filesystem::path& path() const { return folder_; }

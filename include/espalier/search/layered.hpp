@@ -127,8 +127,7 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
     }
     co_await detail::value_nodes(&evaluate_, env, tree, std::move(nodes));
     if constexpr (may_curtail)
-      if (!contests.empty())
-        co_await detail::hold_contests(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());
+      co_await detail::hold_contests(env, &evaluate_, tree, std::move(contests), evaluate_.curtails());
   }
 
   static constexpr bool may_curtail = requires(const Evaluate& e) { e.curtails(); };

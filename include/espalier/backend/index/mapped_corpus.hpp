@@ -39,8 +39,7 @@ class MappedCorpus {
       : file_(std::move(file)), texts_(file_.section("texts")), places_(file_.section("places")) {
     hash_ = file_.section("hash").items<Hash>(0, 1).front();
     const std::uint64_t places = places_.size() / sizeof(Bounds);  // one more than passages, for the end
-    if (places == 0 || places > ~std::uint32_t(0) || places_.size() % sizeof(Bounds) != 0)
-      places_.fail("has a wrong size");
+    if (places == 0 || places > ~0U || places_.size() % sizeof(Bounds) != 0) places_.fail("has a wrong size");
     size_ = static_cast<std::size_t>(places - 1);
   }
 

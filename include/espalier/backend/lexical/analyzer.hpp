@@ -71,7 +71,6 @@ class Analyzer {
     Terms terms;
     analyze_(text, terms);
     std::vector<std::string> words;
-    words.reserve(terms.size());
     for (std::size_t i = 0; i < terms.size(); ++i) words.emplace_back(terms[i]);
     return words;
   }

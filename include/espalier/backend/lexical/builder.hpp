@@ -91,8 +91,7 @@ class LexicalBuilder {
 
   void weigh_lengths() {
     for (std::uint32_t length : lengths_) facts_.words += length;
-    const double mean =
-        facts_.words == 0 ? 1 : static_cast<double>(facts_.words) / static_cast<double>(lengths_.size());
+    const double mean = facts_.words == 0 ? 1 : double(facts_.words) / double(lengths_.size());
     norms_.reserve(lengths_.size());
     // Floats on purpose: the rounding prevents compilers from fusing this product with the sum in the score.
     for (std::uint32_t length : lengths_)

@@ -53,8 +53,7 @@ inline void append_state_scores(const output::TreeRecord& record, double thresho
         if (segment->documents()) continue;
         json.begin_object().field("kind", rag::name(segment->kind())).field("text", segment->words()).end_object();
       }
-      json.end_array().field("score",
-                             static_cast<double>(scores[id].good) / static_cast<double>(scores[id].completions));
+      json.end_array().field("score", double(scores[id].good) / double(scores[id].completions));
       json.field("completions", scores[id].completions).field("node", id).end_object();
     }
     record.begin_provenance(json.end_array()).field("node", end).field("threshold", threshold);

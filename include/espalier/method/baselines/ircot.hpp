@@ -67,8 +67,7 @@ inline Task<void> run_ircot(Path* path, BaselineOptions options) {
   constexpr std::size_t most = 15;  // paragraphs in a prompt
   co_await path->search(path->question());
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
-    std::optional<Proposal<rag::Action>> next =
-        co_await path->draw("sentence", path->showing(path->all_documents(most)));
+    auto next = co_await path->draw("sentence", path->showing(path->all_documents(most)));
     if (!next) co_return;
     if (next->action.kind == rag::SegmentKind::answer) co_return co_await path->take(next->action);
     const std::string sentence = first_sentence(next->action.text);

@@ -61,8 +61,7 @@ inline Task<void> run_iter_retgen(Path* path, BaselineOptions options) {
   std::string query = path->question();
   for (std::uint32_t round = 1; round < options.rounds; ++round) {
     co_await path->search(query);
-    const std::optional<rag::Action> output =
-        co_await path->ask("answer", path->showing(path->documents()), rag::SegmentKind::sub_answer);
+    const auto output = co_await path->ask("answer", path->showing(path->documents()), rag::SegmentKind::sub_answer);
     if (!output) co_return;
     query = path->question() + " " + output->text;
   }
@@ -181,8 +180,7 @@ inline double probability_of_yes(bool yes, double logprob) {
 }
 
 inline Task<void> run_self_rag(Path* path, BaselineOptions options) {
-  const std::optional<Proposal<rag::Action>> verdict =
-      co_await path->draw("judge", Path::Slots(), rag::SegmentKind::thought);
+  const auto verdict = co_await path->draw("judge", Path::Slots(), rag::SegmentKind::thought);
   if (!verdict) co_return;
   co_await path->take(verdict->action);
   const bool yes = *rag::detail::read_verdict(verdict->action.text);

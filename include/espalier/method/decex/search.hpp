@@ -213,8 +213,7 @@ class DecExRag {
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
-    const Seed seed(run_seed, root.question().id);
-    return engine_(environment_, std::move(root), seed);
+    return engine_(environment_, root, Seed(run_seed, root.question().id));
   }
 
  private:

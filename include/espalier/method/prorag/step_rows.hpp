@@ -33,11 +33,8 @@ inline void write_provenance(JsonWriter& json, const output::TreeRecord& record,
 }
 /// The ends of paths that keep the schema and have a right answer.
 inline std::vector<NodeId> right_ends(const rag::Tree& tree, rag::Profile profile) {
-  std::vector<NodeId> ends = output::complete_chains(tree);
-  std::erase_if(ends, [&](NodeId id) {
-    const rag::State& end = tree.state(id);
-    return !end.has_gold() || rag::score(profile, end.answer(), end.gold()).em < 1 || !well_formed_path(tree, id);
-  });
+  std::vector<NodeId> ends = output::correct_chains(tree, profile);
+  std::erase_if(ends, [&](NodeId id) { return !well_formed_path(tree, id); });
   return ends;
 }
 

@@ -53,8 +53,7 @@ class ReasonRagFace final : public Method {
   }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override { return (*search_)(std::move(root), seed); }
   Task<rag::Tree> answer(rag::State root, std::uint64_t seed) override {
-    const Seed start(seed, root.question().id);
-    return policy_(*steps_, std::move(root), start);
+    return policy_(*steps_, root, Seed(seed, root.question().id));
   }
   [[nodiscard]] std::vector<Product> products() const override {
     return {Product("dpo.jsonl", [this](const output::TreeRecord& record, std::string& rows) {

@@ -113,8 +113,7 @@ class ConstrainDecision {
     std::map<std::string, std::string> before;
     if (const auto file = folder_ / "run.json"; std::filesystem::exists(file) && !settings.output.overwrite)
       before = output::detail::read_flat_json(file.string());
-    if (const auto noted = before.find("noted.probes"); noted != before.end())
-      probes = read_probes(unquoted(noted->second));
+    probes = read_probes(unquoted(before["noted.probes"]));
     for (const Protocol::Purpose& purpose : prompts.protocol()->purposes) {
       const std::string option = option_of(purpose.name);
       if (chosen(option) || take(before, option)) continue;

@@ -71,9 +71,8 @@ Sibling find(const auto& tree, NodeId parent, const auto& proposal) {
 }
 
 /// Adds a child for a proposal. `weight` is its share among the siblings.
-template <class Tree, class Proposal>
-NodeId add(const Prior& prior, Tree& tree, NodeId parent, Proposal&& proposal, float weight,
-           typename Tree::State state) {
+template <class Proposal>
+NodeId add(const Prior& prior, auto& tree, NodeId parent, Proposal&& proposal, float weight, auto state) {
   const float logprob = proposal.logprob;
   const std::uint32_t tokens = proposal.tokens;
   const NodeId id = tree.add(parent, std::forward<Proposal>(proposal).action, std::move(state), proposal.kind, weight);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <espalier/rag/render.hpp>
+
 #include <array>
 #include <cstdint>
 #include <string>
@@ -83,15 +85,10 @@ inline constexpr auto relations = [] {
 /// The wording with its subject and object filled in.
 inline std::string fill(std::string_view wording, std::string_view subject, std::string_view object = {}) {
   std::string text;
-  for (std::size_t i = 0; i < wording.size(); ++i) {
-    const std::string_view mark = wording.substr(i, 3);
-    if (mark == "{s}" || mark == "{o}") {
-      text += mark == "{s}" ? subject : object;
-      i += 2;
-    } else {
-      text += wording[i];
-    }
-  }
+  rag::detail::fill(text, wording, [&](std::string_view slot) {
+    text += slot == "s" ? subject : object;
+    return true;
+  });
   return text;
 }
 

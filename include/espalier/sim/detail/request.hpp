@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/llm/prompt.hpp>
+#include <espalier/rag/parse.hpp>
 #include <espalier/sim/detail/knowledge.hpp>
 #include <espalier/sim/skills.hpp>
 
@@ -38,7 +39,7 @@ class View {
         sub_questions.push_back({content(shown), std::nullopt});
         pursue(shown);
       } else if (span.name == "own_answer" && !sub_questions.empty()) {
-        sub_questions.back().answer = trimmed(shown);
+        sub_questions.back().answer = rag::detail::trim(shown);
         in_work.reset();
       } else if (span.name == "sub_answer") {
         conclude(shown);
@@ -48,19 +49,19 @@ class View {
         consulted = true;
         fresh = documents.size();
       } else if (span.name == "query") {
-        query = trimmed(shown);
+        query = rag::detail::trim(shown);
       } else if (span.name == "thought") {
         thoughts.push_back(shown);
       } else if (span.name == "document") {
         documents.push_back(words(shown));
       } else if (span.name == "candidate") {
-        candidates.push_back(trimmed(shown));
+        candidates.push_back(rag::detail::trim(shown));
       } else if (span.name == "answer") {
-        answer = trimmed(shown);
+        answer = rag::detail::trim(shown);
       } else if (span.name == "gold" && !inside) {
-        gold = trimmed(shown);
+        gold = rag::detail::trim(shown);
       } else if (span.name == "step" && !inside) {
-        step = trimmed(shown);
+        step = rag::detail::trim(shown);
       } else if (span.name == "documents" && !inside) {
         has_documents = consulted = true;
         fresh = documents.size();
@@ -111,24 +112,20 @@ class View {
  private:
   /// The text without blanks and a full stop at the end.
   static std::string_view ended(std::string_view value) {
-    value = trimmed(value);
+    value = rag::detail::trim(value);
     if (!value.empty() && value.back() == '.') value.remove_suffix(1);
     return value;
   }
-  static std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \n\t"), end = text.find_last_not_of(" \n\t");
-    return begin == std::string_view::npos ? std::string_view() : text.substr(begin, end - begin + 1);
-  }
   void pursue(std::string_view text, bool is_query = false) {
-    in_work = trimmed(text);
+    in_work = rag::detail::trim(text);
     in_work_is_query_ = is_query;
     pursued = content(text);
     consulted = false;
   }
   void conclude(std::string_view text) {
     thoughts.push_back(text);
-    if (in_work && in_work_is_query_) answered.push_back({pursued, trimmed(text)});
-    else if (in_work) sub_questions.back().answer = trimmed(text);
+    if (in_work && in_work_is_query_) answered.push_back({pursued, rag::detail::trim(text)});
+    else if (in_work) sub_questions.back().answer = rag::detail::trim(text);
     in_work.reset();
   }
   bool in_work_is_query_ = false;

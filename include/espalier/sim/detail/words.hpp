@@ -140,8 +140,7 @@ struct StepQuestion {
       subject = text.substr(0, mark);
       relation = text.substr(mark + 4);
     }
-    while (!whole.empty() && (whole.back() == '?' || whole.back() == '.' || whole.back() == ' '))
-      whole.remove_suffix(1);
+    while (whole.ends_with('?') || whole.ends_with('.') || whole.ends_with(' ')) whole.remove_suffix(1);
   }
   /// "spouse of Sam Elliott". Only with a mark.
   [[nodiscard]] std::string noun() const {

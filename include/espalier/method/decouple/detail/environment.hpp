@@ -117,7 +117,6 @@ using DualTree = Tree<rag::State, rag::Action, Dual>;
 /// The tree with search values as its values and mean plan values as the annotation "plan".
 inline rag::Tree to_rag_tree(DualTree&& tree) {
   rag::Tree out(std::move(tree.state(0)), tree.seed);
-  out.reserve(tree.size());
   for (NodeId id = 0; id < tree.size(); ++id) {
     const auto& from = tree[id];
     if (id > 0) out.add(from.parent, tree.action(id), std::move(tree.state(id)), from.kind, from.prior);
