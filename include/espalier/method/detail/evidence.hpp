@@ -60,7 +60,8 @@ NodeId add_answer(auto& tree, NodeId from, Proposal<rag::Action> drawn) {
 
 /// Adds a forced answer below the deepest node that was not pruned, of equals that with the highest worth(node).
 /// Returns its node, no_node if it could not be read.
-Task<NodeId> force_answer(const rag::Environment* loop, auto* tree, auto worth) {
+template <class Tree, class Worth>
+Task<NodeId> force_answer(const rag::Environment* loop, Tree* tree, Worth worth) {
   const NodeId from = deepest(*tree, worth);
   const Context context(tree->seed.purpose("forced answer"), 0, &tree->ledger);
   auto slots = loop->slots(tree->state(from).view());

@@ -22,7 +22,8 @@ class ProcessReward {
   using Result = Evaluation<rag::State, double>;
   explicit ProcessReward(rag::Sampler sampler) : sampler_(std::move(sampler)) {}
 
-  Task<Result> operator()(auto&, rag::State state, Context context) {
+  template <class Env>
+  Task<Result> operator()(Env&, rag::State state, Context context) {
     const auto samples = co_await sampler_.draw("process_reward", slots(state), 1, context);
     Result result(0);
     result.known = samples.front().reply.has_value();
