@@ -112,9 +112,8 @@ void bind_data(py::module_& m) {
       "A question with what is known about it. `gold` is for rewards and outputs only; no prompt sees it.")
       .def(py::init([](std::string text, std::string id, std::vector<std::string> gold, std::vector<ChainStep> chain) {
              if (id.empty()) id = text;
-             Example example{{std::move(id), std::move(text)}, std::move(gold), std::move(chain), {}, 0, {}};
-             example.hops = static_cast<std::uint32_t>(example.chain.size());
-             return example;
+             const auto hops = static_cast<std::uint32_t>(chain.size());
+             return Example{{std::move(id), std::move(text)}, std::move(gold), std::move(chain), {}, hops, {}};
            }),
            py::arg("text"), py::arg("id") = "", py::arg("gold") = std::vector<std::string>(),
            py::arg("chain") = std::vector<ChainStep>(), "Without an id the text is the id.")
@@ -129,16 +128,11 @@ void bind_data(py::module_& m) {
           [](const Example& e) {
             return std::tuple(e.question.id, e.question.text, e.gold, e.chain, e.supporting_titles, e.hops, e.type);
           },
-          [](std::tuple<std::string, std::string, rag::Gold, std::vector<ChainStep>, std::vector<std::string>,
-                        std::uint32_t, std::string>
+          [](const std::tuple<std::string, std::string, rag::Gold, std::vector<ChainStep>, std::vector<std::string>,
+                              std::uint32_t, std::string>
                  s) {
-            auto& [id, text, gold, chain, titles, hops, type] = s;
-            return Example{{std::move(id), std::move(text)},
-                           std::move(gold),
-                           std::move(chain),
-                           std::move(titles),
-                           hops,
-                           std::move(type)};
+            const auto& [id, text, gold, chain, titles, hops, type] = s;
+            return Example{{id, text}, gold, chain, titles, hops, type};
           }))
       .def("__repr__", [](const Example& e) {
         return py::str("Question({}, id={})").format(brief(e.question.text), brief(e.question.id));

@@ -110,9 +110,8 @@ class MethodSearch final : public Search {
     return std::make_unique<MethodEngine>(std::move(made), answers_);
   }
 
-  /// The rows of each of the method's data files, as text. The prompts in them are the search's, or each tree's own.
-  [[nodiscard]] std::map<std::string, std::string> rows(const std::vector<std::shared_ptr<GrownTree>>& trees,
-                                                        bool own_prompts) const {
+  /// The rows of each of the method's data files, as text. The prompts in them are each tree's own.
+  [[nodiscard]] std::map<std::string, std::string> rows(const std::vector<std::shared_ptr<GrownTree>>& trees) const {
     Scheduler scheduler;
     method::Ports ports(scheduler.external_model(), scheduler.retriever(&no_retriever));
     ports.encoder = scheduler.encoder(&no_encoder);
@@ -127,7 +126,7 @@ class MethodSearch final : public Search {
     };
     auto made = ready();
     for (const auto& tree : trees) {
-      if (own_prompts && tree->prompts != shown) {
+      if (tree->prompts != shown) {
         shown = tree->prompts;
         made = ready();
       }
@@ -176,9 +175,7 @@ void bind_method(py::module_& m) {
            py::arg("set") = Set(), py::arg("models") = std::map<std::string, py::object>(),
            py::arg("encoder") = py::none(), py::arg("values") = py::none(), py::arg("reward") = py::none(),
            py::arg("prune") = py::none(), py::arg("prompts") = "")
-      .def("lines", &MethodSearch::rows, py::arg("trees"), py::arg("own_prompts") = false,
-           "The data that the method harvests: file name -> lines of JSON, over the search's prompts or the trees' "
-           "own.");
+      .def("_lines", &MethodSearch::rows, py::arg("trees"));
 }
 
 }  // namespace espalier::python

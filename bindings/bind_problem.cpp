@@ -102,7 +102,7 @@ void bind_problem(py::module_& m) {
             },
             selection);
       },
-      py::arg("functions"), py::arg("roots"), py::arg("selection"), py::arg("sees_siblings"), py::arg("prune"),
+      py::arg("functions"), py::arg("roots"), py::arg("select"), py::arg("sees_siblings"), py::arg("prune"),
       py::arg("backup"), py::arg("simulations"), py::arg("width"), py::arg("max_depth"), py::arg("window"),
       py::arg("values"), py::arg("seed"),
       "Trees, None where a function failed as a backend, and {index: BackendError} of those.");

@@ -16,14 +16,16 @@ namespace espalier::python {
 
 namespace {
 
+using Texts = py::typing::Dict<py::str, py::str>;
+
 /// The slots of a prompt's purpose with their values. Segments inside them have spans too, but are not slots.
-py::dict slots(const Prompt& prompt) {
-  py::dict found;
+Texts slots(const Prompt& prompt) {
+  Texts found;
   const auto& body = prompt.body();
   const Protocol::Purpose* purpose = body.protocol ? body.protocol->purpose(body.purpose) : nullptr;
   if (purpose)
     for (const auto& name : purpose->slots)
-      if (const auto value = prompt.slot(name)) found[py::str(name)] = py::str(std::string(*value));
+      if (const auto value = prompt.slot(name)) found[py::str(name)] = std::string(*value);
   return found;
 }
 
@@ -56,13 +58,9 @@ void bind_prompt(py::module_& m) {
       .def_property_readonly(
           "messages",
           [](const Prompt& p) {
-            py::list messages;
-            for (const auto& message : p.body().messages) {
-              py::dict entry;
-              entry["role"] = message.role;
-              entry["content"] = message.content;
-              messages.append(entry);
-            }
+            py::typing::List<Texts> messages;
+            for (const auto& message : p.body().messages)
+              messages.append(py::dict(py::arg("role") = message.role, py::arg("content") = message.content));
             return messages;
           },
           "As a chat server wants them: [{'role', 'content'}].")

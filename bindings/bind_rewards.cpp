@@ -9,6 +9,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 namespace espalier::python {
@@ -69,21 +71,18 @@ rag::AnyReward make_reward(const py::object& reward, Scheduler& scheduler) {
 void bind_rewards(py::module_& m) {
   py::class_<rag::State>(m, "State",
                          "Where a search has come to: a question and what happened so far. What rewards see.")
-      .def_property_readonly("question",
-                             [](const rag::State& s) {
-                               return rag::Example{s.question(), s.has_gold() ? s.gold() : rag::Gold(), {}, {}, 0, {}};
-                             })
+      .def_property_readonly("question", &question_of)
       .def_property_readonly("answer", &rag::State::answer, "The final answer, or None.")
       .def_property_readonly("retrievals", &rag::State::retrievals, "Searches on the path.")
       .def_property_readonly("iterations", &rag::State::iterations, "Sub-questions dealt with, or searches made.")
       .def_property_readonly(
           "segments",
           [](const rag::State& s) {
-            py::list segments;
-            for (const rag::Segment* segment : s.transcript().segments()) {
-              py::object content = segment->documents() ? py::cast(*segment->documents()) : py::cast(segment->words());
-              segments.append(py::make_tuple(rag::name(segment->kind()), content));
-            }
+            using Content = std::variant<std::string, Passages>;
+            std::vector<std::pair<std::string, Content>> segments;
+            for (const rag::Segment* one : s.transcript().segments())
+              segments.emplace_back(rag::name(one->kind()),
+                                    one->documents() ? Content(*one->documents()) : std::string(one->words()));
             return segments;
           },
           "(kind, text) of what the model wrote, ('documents', passages) of what was found; oldest first.");
@@ -103,13 +102,9 @@ void bind_rewards(py::module_& m) {
       "score",
       [](const std::string& profile, const std::optional<std::string>& prediction, const rag::Gold& gold) {
         const rag::Scores scores = rag::score(rag::profile(profile), prediction, gold);
-        py::dict values;
-        values["em"] = scores.em;
-        values["f1"] = scores.f1;
-        values["precision"] = scores.precision;
-        values["recall"] = scores.recall;
-        values["acc"] = scores.acc;
-        return values;
+        return py::typing::Dict<py::str, double>(
+            py::dict(py::arg("em") = scores.em, py::arg("f1") = scores.f1, py::arg("precision") = scores.precision,
+                     py::arg("recall") = scores.recall, py::arg("acc") = scores.acc));
       },
       py::arg("profile"), py::arg("prediction"), py::arg("gold"),
       "em, f1, precision, recall and acc (cover-EM) of an answer under a profile, each in [0, 1]; None is worth 0.");

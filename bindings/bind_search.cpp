@@ -81,27 +81,100 @@ class Session {
   /// If `model` is None, prompts are answered from outside by pending() and resume().
   Session(std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,
           const py::object& retriever, const py::object& reward, std::uint64_t seed, std::size_t in_flight,
-          const JournalPath& journal);
+          const JournalPath& journal)
+      : search_(std::move(search)),
+        questions_(std::move(questions)),
+        seed_(seed),
+        options_(search_->options()),
+        trees_(questions_.size()) {
+    check_ids(questions_);
+    model_ = model.is_none() ? scheduler_.external_model() : scheduler_.model(open_model(model, journal), in_flight);
+    engine_ = search_->on(scheduler_, *model_, scheduler_.retriever(open_retriever(retriever, journal)),
+                          reward.is_none() ? search_->reward : reward);
+    scheduler_.on_turn(check_signals);
+  }
 
   /// Grows all trees, at most `open` at once. Backend errors are kept. Any other error ends the session.
-  void run(std::size_t open);
+  void run(std::size_t open) {
+    if (open == 0) bad_option("open_questions", open, "1 or more");
+    scheduler_.for_each(
+        questions_.size(), open, [&](std::size_t i) { return grow(i); },
+        [&](std::size_t i, Outcome<rag::Tree> outcome) {
+          const bool first = !outcome.ok() && errors_.empty() && questions_.size() > 1;  // one alone is raised at once
+          finish(i, std::move(outcome));
+          if (first)
+            warn(fmt::format("question '{}' failed: {}", questions_[i].question.id,
+                             py::str(errors_[py::int_(i)]).cast<std::string>()));
+        });
+    tell();
+  }
 
   /// Starts all trees, for sessions answered from outside.
-  void start();
-  std::vector<std::pair<Ticket, Prompt>> pending();
-  void resume(const py::dict& replies);
-  [[nodiscard]] bool done() const;
+  void start() {
+    for (std::size_t i = 0; i < questions_.size(); ++i) {
+      tasks_.push_back(grow(i));
+      scheduler_.start(tasks_.back());
+    }
+    settle();
+  }
+
+  std::vector<std::pair<Ticket, Prompt>> pending() {
+    std::vector<std::pair<Ticket, Prompt>> asked;
+    for (const auto& [ticket, prompt] : model_->pending()) asked.emplace_back(ticket, *prompt);
+    return asked;
+  }
+
+  void resume(const py::typing::Dict<py::int_, py::object>& replies) {
+    std::vector<std::pair<Ticket, Outcome<Completion>>> outcomes;
+    for (const auto& [ticket, reply] : replies) {
+      if (PyUnicode_Check(reply.ptr()))
+        outcomes.emplace_back(ticket.cast<Ticket>(), Completion(reply.cast<std::string>()));
+      else if (py::isinstance<Completion>(reply))
+        outcomes.emplace_back(ticket.cast<Ticket>(), reply.cast<Completion>());
+      else if (py::isinstance(reply, error_class("BackendError")))
+        outcomes.emplace_back(ticket.cast<Ticket>(),
+                              std::make_exception_ptr(PythonBackendError(py::reinterpret_borrow<py::object>(reply))));
+      else
+        throw py::type_error(fmt::format("a reply is a str, a Completion or a BackendError, not {}", type_name(reply)));
+    }
+    for (auto& [ticket, outcome] : outcomes) scheduler_.resume(*model_, ticket, std::move(outcome));
+    settle();
+  }
+
+  [[nodiscard]] bool done() const {
+    return std::all_of(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); });
+  }
 
   /// One tree per question, None while it grows or if a backend failed.
   [[nodiscard]] const std::vector<std::shared_ptr<GrownTree>>& trees() const { return trees_; }
   /// The backend errors by index of the question.
-  [[nodiscard]] const py::dict& errors() const { return errors_; }
+  [[nodiscard]] py::typing::Dict<py::int_, py::object> errors() const { return errors_; }
 
  private:
   Task<rag::Tree> grow(std::size_t i) { return engine_->grow(rag::State(questions_[i]), seed_); }
-  void finish(std::size_t i, Outcome<rag::Tree> outcome);
-  void settle();
-  void collect();
+
+  void finish(std::size_t i, Outcome<rag::Tree> outcome) {
+    if (!outcome.ok()) errors_[py::int_(i)] = python_error(outcome.error());
+    else
+      trees_[i] = std::make_shared<GrownTree>(
+          GrownTree{std::move(outcome).value(), search_->method, seed_, options_, search_->environment.prompts});
+  }
+
+  /// Runs everything that needs no reply from outside, and takes the finished trees.
+  void settle() {
+    while (scheduler_.step()) {
+    }
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      if (!tasks_[i].done() || trees_[i] || errors_.contains(py::int_(i))) continue;
+      try {
+        finish(i, tasks_[i].take());
+      } catch (const BackendError&) {
+        finish(i, std::current_exception());
+      }
+    }
+    if (done()) tell();
+  }
+
   /// Warns if much of what the model said could not be read.
   void tell() const { py::module_::import("espalier.search.trees").attr("tell_unread")(trees_); }
 
@@ -117,96 +190,6 @@ class Session {
   std::vector<Task<rag::Tree>> tasks_;
 };
 
-Session::Session(std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,
-                 const py::object& retriever, const py::object& reward, std::uint64_t seed, std::size_t in_flight,
-                 const JournalPath& journal)
-    : search_(std::move(search)),
-      questions_(std::move(questions)),
-      seed_(seed),
-      options_(search_->options()),
-      trees_(questions_.size()) {
-  check_ids(questions_);
-  model_ = model.is_none() ? scheduler_.external_model() : scheduler_.model(open_model(model, journal), in_flight);
-  engine_ = search_->on(scheduler_, *model_, scheduler_.retriever(open_retriever(retriever, journal)),
-                        reward.is_none() ? search_->reward : reward);
-  scheduler_.on_turn(check_signals);
-}
-
-void Session::run(std::size_t open) {
-  if (open == 0) bad_option("open_questions", open, "1 or more");
-  scheduler_.for_each(
-      questions_.size(), open, [&](std::size_t i) { return grow(i); },
-      [&](std::size_t i, Outcome<rag::Tree> outcome) {
-        const bool first = !outcome.ok() && errors_.empty() && questions_.size() > 1;  // one alone is raised at once
-        finish(i, std::move(outcome));
-        if (first)
-          warn(fmt::format("question '{}' failed: {}", questions_[i].question.id,
-                           py::str(errors_[py::int_(i)]).cast<std::string>()));
-      });
-  tell();
-}
-
-void Session::start() {
-  for (std::size_t i = 0; i < questions_.size(); ++i) {
-    tasks_.push_back(grow(i));
-    scheduler_.start(tasks_.back());
-  }
-  settle();
-}
-
-std::vector<std::pair<Ticket, Prompt>> Session::pending() {
-  std::vector<std::pair<Ticket, Prompt>> asked;
-  for (const auto& [ticket, prompt] : model_->pending()) asked.emplace_back(ticket, *prompt);
-  return asked;
-}
-
-void Session::resume(const py::dict& replies) {
-  std::vector<std::pair<Ticket, Outcome<Completion>>> outcomes;
-  for (const auto& [ticket, reply] : replies) {
-    if (PyUnicode_Check(reply.ptr()))
-      outcomes.emplace_back(ticket.cast<Ticket>(), Completion(reply.cast<std::string>()));
-    else if (py::isinstance<Completion>(reply)) outcomes.emplace_back(ticket.cast<Ticket>(), reply.cast<Completion>());
-    else if (py::isinstance(reply, error_class("BackendError")))
-      outcomes.emplace_back(ticket.cast<Ticket>(),
-                            std::make_exception_ptr(PythonBackendError(py::reinterpret_borrow<py::object>(reply))));
-    else
-      throw py::type_error(fmt::format("a reply is a str, a Completion or a BackendError, not {}", type_name(reply)));
-  }
-  for (auto& [ticket, outcome] : outcomes) scheduler_.resume(*model_, ticket, std::move(outcome));
-  settle();
-}
-
-bool Session::done() const {
-  return std::all_of(tasks_.begin(), tasks_.end(), [](const auto& task) { return task.done(); });
-}
-
-/// Runs everything that needs no reply from outside.
-void Session::settle() {
-  while (scheduler_.step()) {
-  }
-  collect();
-  if (done()) tell();
-}
-
-/// Takes the finished trees.
-void Session::collect() {
-  for (std::size_t i = 0; i < tasks_.size(); ++i) {
-    if (!tasks_[i].done() || trees_[i] || errors_.contains(py::int_(i))) continue;
-    try {
-      finish(i, tasks_[i].take());
-    } catch (const BackendError&) {
-      finish(i, std::current_exception());
-    }
-  }
-}
-
-void Session::finish(std::size_t i, Outcome<rag::Tree> outcome) {
-  if (!outcome.ok()) errors_[py::int_(i)] = python_error(outcome.error());
-  else
-    trees_[i] = std::make_shared<GrownTree>(
-        GrownTree{std::move(outcome).value(), search_->method, seed_, options_, search_->environment.prompts});
-}
-
 }  // namespace
 
 void bind_search(py::module_& m) {
@@ -218,6 +201,8 @@ void bind_search(py::module_& m) {
            }),
            py::arg("reward"), py::kw_only(), py::arg("n") = 4, py::arg("max_steps") = 8);
 
+  py::class_<Session> bound(m, "Session",
+                            "Searches that are answered from outside: ask with pending(), tell with resume().");
   py::class_<Search, std::shared_ptr<Search>>(m, "Search", "A search: options and parts, no backends.")
       .def_readonly("method", &Search::method)
       .def(
@@ -234,15 +219,13 @@ void bind_search(py::module_& m) {
       .def_property_readonly("options", &Search::options,
                              "The search options as JSON, as they stand in a tree's provenance.");
 
-  py::class_<Session>(m, "Session", "Searches that are answered from outside: ask with pending(), tell with resume().")
-      .def("pending", &Session::pending, "(ticket, prompt) of every request that waits, first asked first.")
+  bound.def("pending", &Session::pending, "(ticket, prompt) of every request that waits, first asked first.")
       .def("resume", &Session::resume, py::arg("replies"),
            "Answers requests: {ticket: text, Completion or BackendError}.")
       .def("run", &Session::run, py::arg("open_questions"), "Grows all trees. The session needs backends.")
       .def_property_readonly("done", &Session::done)
       .def_property_readonly("trees", &Session::trees, "A tree a question, None while it grows.")
-      .def_property_readonly("errors", &Session::errors,
-                             "{index of the question: BackendError} of the trees that stay open.");
+      .def_property_readonly("errors", &Session::errors, "{index of the question: BackendError} of open trees.");
 
   m.def(
       "open_session",

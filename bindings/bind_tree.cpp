@@ -2,6 +2,7 @@
 #include <espalier/fmt/tree.hpp>
 #include <espalier/output/answers.hpp>
 
+#include "environment.hpp"
 #include "problem.hpp"
 #include "tree.hpp"
 #include <fmt/format.h>
@@ -92,7 +93,8 @@ void bind_nodes(Bound& bound) {
       .def("__str__", [](const Grown& t) { return fmt::format("{}", tree_in(t)); }, "An outline: one line per node.");
 }
 
-py::object loads(const std::string& json) { return py::module_::import("json").attr("loads")(json); }
+using Row = py::typing::Dict<py::str, py::object>;
+Row loads(const std::string& json) { return py::module_::import("json").attr("loads")(json); }
 
 std::string to_json(const GrownTree& tree) {
   std::string line;
@@ -159,11 +161,7 @@ void bind_tree(py::module_& m) {
   bind_nodes(bound);
   bound
       .def_property_readonly("question",
-                             [](const GrownTree& t) {
-                               const rag::State& root = t.tree.state(rag::Tree::root());
-                               return rag::Example{
-                                   root.question(), root.has_gold() ? root.gold() : rag::Gold(), {}, {}, 0, {}};
-                             })
+                             [](const GrownTree& t) { return question_of(t.tree.state(rag::Tree::root())); })
       .def_readonly("method", &GrownTree::method)
       .def_readonly("seed", &GrownTree::seed, "Of the run.")
       .def_property_readonly("options", [](const GrownTree& t) { return loads(t.options); })
@@ -183,13 +181,11 @@ void bind_tree(py::module_& m) {
       .def_property_readonly(
           "costs",
           [](const GrownTree& t) {
-            py::dict purposes;
+            py::typing::Dict<py::str, py::typing::Dict<py::str, py::int_>> purposes;
             for (const auto& [purpose, costs] : t.tree.ledger.by_purpose()) {
-              py::dict entry;
-              entry["completions"] = costs.completions;
-              entry["prompt_tokens"] = costs.prompt_tokens;
-              entry["completion_tokens"] = costs.completion_tokens;
-              entry["retrievals"] = costs.retrievals;
+              py::dict entry(py::arg("completions") = costs.completions, py::arg("prompt_tokens") = costs.prompt_tokens,
+                             py::arg("completion_tokens") = costs.completion_tokens,
+                             py::arg("retrievals") = costs.retrievals);
               for (const auto& [name, field] : espalier::detail::rare_counts) entry[name] = costs.*field;
               purposes[py::str(purpose)] = entry;
             }
@@ -211,6 +207,22 @@ void bind_tree(py::module_& m) {
           "they did.")
       .def("to_json", &to_json, "The tree as a line of trees.jsonl, without the line's end.")
       .def("to_dict", [](const GrownTree& t) { return loads(to_json(t)); })
+      .def(
+          "to_row",
+          [](const GrownTree& t) {
+            std::string line;
+            output::detail::append_answer_row(output::detail::answer_row(t.record()), line);
+            return loads(line);
+          },
+          "Its row of answers.jsonl.")
+      .def_property_readonly(
+          "best_node",
+          [](const SharedTree& t) -> std::optional<NodeView> {
+            const auto best = output::best_answer(t->tree);
+            if (!best) return std::nullopt;
+            return NodeView{t, best->node};
+          },
+          "The node at which its best answer stands, or whose rollouts gave it. None if it holds no answer.")
       .def(py::pickle(&state_of, &tree_of))
       .def("__repr__", [](const GrownTree& t) {
         return py::str("Tree({}, {} nodes)")
@@ -225,22 +237,6 @@ void bind_tree(py::module_& m) {
         return best->text;
       },
       py::arg("tree"), "The answer of the chain with the highest reward; None if the tree holds none.");
-  m.def(
-      "answer_node",
-      [](const SharedTree& tree) -> std::optional<NodeView> {
-        const auto best = output::best_answer(tree->tree);
-        if (!best) return std::nullopt;
-        return NodeView{tree, best->node};
-      },
-      py::arg("tree"), "The node at which that answer stands, or whose rollouts gave it.");
-  m.def(
-      "answer_row",
-      [](const GrownTree& tree) {
-        std::string line;
-        output::detail::append_answer_row(output::detail::answer_row(tree.record()), line);
-        return loads(line);
-      },
-      py::arg("tree"), "The tree's row of answers.jsonl.");
 }
 
 }  // namespace espalier::python

@@ -10,6 +10,11 @@
 
 namespace espalier::python {
 
+/// What Python sees of a state's question.
+inline rag::Example question_of(const rag::State& s) {
+  return {s.question(), s.has_gold() ? s.gold() : rag::Gold(), {}, {}, 0, {}};
+}
+
 /// The policy loop without its backends: options, sampling and prompts.
 class Loop {
  public:

@@ -13,27 +13,22 @@ namespace {
 
 /// A part or a Python function as a backend of a run, whose thread does not hold Python's lock.
 template <class In, class Out>
-run::Backend<In, Out> backend_of(const py::object& backend, std::optional<Hash> fingerprint, const std::string& label,
-                                 const std::string& role) {
-  if (!py::isinstance<Part<In, Out>>(backend)) return {open_backend<In, Out>(backend, role), fingerprint, label, true};
-  return {backend.cast<const Part<In, Out>&>().open_unlocked(), fingerprint, label, true};
-}
-
-template <class In, class Out>
 run::Given<In, Out> given(const py::handle& entry, const std::string& role) {
   const auto row = py::cast<py::tuple>(entry);
   const py::object backend = row[0], begin = row[3];
   const auto name = row[1].cast<std::optional<std::string>>();
-  const auto label = row[2].cast<std::string>();
   (void)is_part<In, Out>(backend, role);
   run::Given<In, Out> made;
   made.fingerprint = identity<In, Out>(backend, name);
   made.by_name = name.has_value();
   made.takes_grammar = row[4].cast<bool>();
-  made.open = [role, label, kept = shared(backend), ready = shared(begin), fingerprint = made.fingerprint] {
+  made.open = [role, label = row[2].cast<std::string>(), kept = shared(backend), ready = shared(begin),
+               fingerprint = made.fingerprint] {
     const py::gil_scoped_acquire lock;
     if (!ready->is_none()) (*ready)();
-    return backend_of<In, Out>(*kept, fingerprint, label, role);
+    auto service = py::isinstance<Part<In, Out>>(*kept) ? kept->template cast<const Part<In, Out>&>().open_unlocked()
+                                                        : open_backend<In, Out>(*kept, role);
+    return run::Backend<In, Out>{std::move(service), fingerprint, label, true};
   };
   return made;
 }

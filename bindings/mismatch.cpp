@@ -1,7 +1,10 @@
 #include "errors.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace espalier::python {
@@ -70,6 +73,38 @@ void shorten(py::handle function) {
                                                            : reinterpret_cast<void (*)()>(&call_plain));
 }
 
+/// How pybind11 writes the types of a signature, and how Python does. Parts are known by their parameters' names.
+constexpr std::pair<std::string_view, std::string_view> types_of_python[] = {
+    {"typing.SupportsInt | typing.SupportsIndex", "int"},
+    {"typing.SupportsFloat | typing.SupportsIndex", "float"},
+    {"os.PathLike | str | bytes", "str | os.PathLike"},
+    {"espalier._core.", ""},
+    {"collections.abc.", ""},
+    {"model: object", "model: LanguageModelLike"},
+    {"Mapping[str, object]", "Mapping[str, LanguageModelLike]"},
+    {"retriever: object", "retriever: RetrieverLike"},
+    {"retrievers: Sequence[object]", "retrievers: Sequence[RetrieverLike]"},
+    {"encoder: object", "encoder: EncoderLike"},
+    {"values: object", "values: EncoderLike"},
+    {"reranker: object", "reranker: RerankerLike"},
+    {"reward: object", "reward: RewardLike"},
+    {"prune: object", "prune: PruningLike"},
+    {"progress: object", "progress: Callable[[str, int, int], Any] | None"},
+    {"Like = None", "Like | None = None"},
+    {"object", "Any"}};
+
+/// Writes the signature at the head of a function's docstring with the types of Python.
+void retype(py::handle function) {
+  PyMethodDef* const definition = definition_of(function);
+  if (!definition || !definition->ml_doc) return;
+  std::string doc = definition->ml_doc;
+  for (const auto& [from, to] : types_of_python)
+    for (auto at = doc.find(from); at < doc.find('\n'); at = doc.find(from, at + to.size()))
+      doc.replace(at, from.size(), to);
+  std::free(const_cast<char*>(definition->ml_doc));  // as pybind11 does
+  definition->ml_doc = strdup(doc.c_str());
+}
+
 /// An object whose __init__ was not called, or failed, holds no value. At its first use pybind11 would make room for
 /// one with this, and take the bytes that lie there for a value.
 void* refuse_empty(std::size_t) { throw py::type_error(empty_object); }
@@ -86,12 +121,17 @@ void shorten_mismatches(const py::module_& m) {
   pybind11_call = definition_of(py::cpp_function([] {}))->ml_meth;  // all bound functions share it
   for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
     shorten(member);
+    retype(member);
     if (!PyType_Check(member.ptr())) continue;
     if (auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(member.ptr()))) {
       type->operator_new = &refuse_empty;
       member.attr("__reduce_ex__") = py::cpp_function(&reduced, py::name("__reduce_ex__"), py::is_method(member));
     }
-    for (const auto& [inner_name, inner] : py::dict(member.attr("__dict__"))) shorten(inner);
+    for (const auto& [inner_name, inner] : py::dict(member.attr("__dict__"))) {
+      shorten(inner);
+      retype(inner);
+      if (Py_IS_TYPE(inner.ptr(), &PyProperty_Type)) retype(inner.attr("fget"));
+    }
   }
 }
 

@@ -84,7 +84,7 @@ def main():
         return [right_and_short(path) for path in scout.finish(paths, seeds)]
 
     roots = [Path(question) for question in world.questions]
-    trees = mcts(scout, roots, rollouts, selection=least_visited, simulations=200, width=12)
+    trees = mcts(scout, roots, rollouts, select=least_visited, simulations=200, width=12)
     for tree in trees:  # the data: queries on the way to the best answer
         best = max((n for n in tree.nodes if n.state.answer), key=lambda n: n.value)
         path = [best.state.question.text, *best.state.queries, best.state.answer]

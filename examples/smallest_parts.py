@@ -53,7 +53,7 @@ def last_value(value, N, W):
     return value * N
 
 
-[tree] = mcts(Countdown(), [20], nearness, selection=least_visited, backup=last_value, simulations=50, width=3)
+[tree] = mcts(Countdown(), [20], nearness, select=least_visited, backup=last_value, simulations=50, width=3)
 [layers] = layered(Countdown(), [20], nearness, prune=Keep(oldest_only), width=3)
 print(f"{len(tree)} nodes by MCTS, {len(layers)} by layers")
 

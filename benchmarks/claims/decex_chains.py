@@ -14,7 +14,7 @@ def chosen(run: Path, questions: Path) -> list[dict[str, float]]:
     rows = []
     for tree in esp.read_trees(run / "trees.jsonl"):
         ends = [node for node in tree.nodes if node.reward == 1 and node.state.answer is not None]
-        end = min(ends, key=lambda node: (node.state.retrievals, node.id), default=None) or esp.answer_node(tree)
+        end = min(ends, key=lambda node: (node.state.retrievals, node.id), default=None) or tree.best_node
         state = end.state if end else None
         rows.append({
             "rounds": state.iterations if state else 0,

@@ -6,9 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from functools import wraps
+from typing import Any, TypeVar
 
 from . import _core
 from .errors import did_you_mean
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 COMMANDS = {
     "slurm": "an array job runs the shards (--shard), then `espalier merge` (docs/shards.md)",
@@ -58,6 +62,7 @@ OPTIONS = {
     "annotation.rollouts": "curtail=none draws all rollouts in the search",
     "HttpEncoder.cut": "texts are cut to the tokens of the encoder's profile",
     "Faiss.metric": "the file that faiss wrote says it",
+    "mcts.selection": "select=, as in Mcts",
     "Puct.normalise": "Puct takes rewards in [0, 1]",
     "Uct.normalise": "Uct takes rewards in [0, 1]",
     "espalier index build.vectors": "vectors are 32-bit numbers; faiss has other forms: --retriever faiss:INDEX",
@@ -87,6 +92,13 @@ VALUES = {
 NAMES = {
     "espalier.write_vectors": "`espalier.build_index(…, encoder=…)` keeps the vectors of a corpus",
     "espalier.improve": "`examples/improve.py` repeats expand, train sft, train dpo and answer in rounds",
+    "espalier.Run": "`espalier.read_run(FOLDER)`",
+    "espalier.answer_node": "`tree.best_node`",
+    "espalier.answer_row": "`tree.to_row()`",
+    "espalier.runs.Progress": "`from espalier.parts import Progress`",
+    "espalier.runs.RunResult": "`from espalier.parts import RunResult`",
+    "espalier.runs.RunSettings": "`from espalier.parts import RunSettings`",
+    "espalier.runs.progress_view": "`espalier.progress_view`",
     "espalier.adapters.Bm25sRetriever": "a function of a list of queries that returns lists of passages",
     "espalier.adapters.SentenceEncoder": "a function of a list of requests that returns a matrix (docs/own.md)",
     "espalier.adapters.VllmModel": "`espalier.OpenAi` asks vLLM's server, or a function of a list of prompts",
@@ -115,6 +127,19 @@ def absent(module: str) -> Callable[[str], object]:
 
 def said(what: str, instead: str) -> str:
     return f"{what} is gone since 0.3.0: {instead}"
+
+
+def keywords(function: F) -> F:
+    """The function, which tells of its keywords that are gone."""
+
+    @wraps(function)
+    def call(*args: object, **given: object) -> object:
+        for name in given:
+            if instead := OPTIONS.get(f"{function.__name__}.{name}"):
+                raise TypeError(f"{function.__name__}(): " + said(f"option '{name}'", instead))
+        return function(*args, **given)
+
+    return call  # type: ignore[return-value]
 
 
 def gone_command(line: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ of an item. They must return as many items as they got. Anything else is a Backe
 
 A policy is called once per node, with one array entry per child:
 
-    selection(N, Q, P) -> scores          the highest is selected, the oldest of equals
+    select(N, Q, P) -> scores             the highest is selected, the oldest of equals
     backup(value, N, W) -> W              from the leaf to the root: visits with this one, and the new sums of values
 
 N holds visits (those under way included), Q mean values (0 where N is 0, the parent's where all are under way), P
@@ -27,7 +27,7 @@ from . import _core
 from ._core import ProblemNode, ProblemTree, Proposal, Puct, Siblings, Uct
 from .bridge.per_request import PerRequest
 from .errors import whole
-from .gone import absent
+from .gone import absent, keywords
 from .protocols import Batch, Problem
 
 if TYPE_CHECKING:
@@ -39,12 +39,13 @@ if not TYPE_CHECKING:
     __getattr__ = absent(__name__)
 
 
+@keywords
 def mcts(
     problem: Problem,
     roots: Iterable[Any],
     value: Evaluator,
     *,
-    selection: Uct | Puct | SelectionPolicy | SiblingSelectionPolicy | None = None,
+    select: Uct | Puct | SelectionPolicy | SiblingSelectionPolicy | None = None,
     prune: PruningLike | None = None,
     backup: Backup | None = None,
     simulations: int = 32,
@@ -64,11 +65,11 @@ def mcts(
     Raises BackendError if a function failed as a backend does. Its `trees` holds those that could be finished.
     """
     functions = _functions(problem, value)
-    select = Uct() if selection is None else _policy("selection", selection, Uct, Puct)
+    chosen = Uct() if select is None else _policy("selection", select, Uct, Puct)
     enter = _policy("backup", backup)
-    sees = callable(select) and _takes("siblings", select)
+    sees = callable(chosen) and _takes("siblings", chosen)
     grown = _core.mcts_problem(
-        functions, list(roots), select, sees, prune, enter, simulations, width, max_depth, window, values, seed
+        functions, list(roots), chosen, sees, prune, enter, simulations, width, max_depth, window, values, seed
     )
     return whole(*grown)
 

@@ -164,11 +164,11 @@ def refused(code: int, *arguments: object) -> str:
     return done.stderr
 
 
-def expanded(folder: Path, out: Path, **settings: Any) -> esp.Run:
+def expanded(folder: Path, out: Path, **settings: Any) -> esp.tables.RunTables:
     """A finished run over the questions and the corpus of a folder."""
     data = {name: folder / f"{name}.jsonl" for name in ("questions", "corpus")}
     esp.expand(**data, out=out, journal=None if JOURNAL else False, **settings)
-    return esp.Run(out)
+    return esp.read_run(out)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

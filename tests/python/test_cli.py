@@ -47,7 +47,7 @@ def test_a_run_writes_all_its_files(finished: Path, world: esp.World):
 
 def test_the_trees_can_be_read_and_give_the_same_rows(finished: Path):
     trees = esp.read_trees(finished / "trees.jsonl")
-    assert [esp.answer_row(tree) for tree in trees] == rows(finished / "answers.jsonl")
+    assert [tree.to_row() for tree in trees] == rows(finished / "answers.jsonl")
     assert esp.sft_rows(trees) == rows(finished / "sft.jsonl")
     assert esp.dpo_pairs(trees) == rows(finished / "dpo.jsonl")
 

@@ -10,10 +10,10 @@ import pytest
 ROOT = Path(__file__).parents[2] / "python/espalier"
 FLOORS: tuple[dict[str, str], ...] = (
     {"core": "_core"},
-    {"types": "errors gone parts protocols bridge"},
+    {"types": "errors gone protocols bridge"},
     {"data": "io datasets export report"},
     {"search": "adapters aio batch local methods problem runs search"},
-    {"view": "doctor eval notebook serve tables tracking", "train": "train"},
+    {"view": "doctor eval notebook parts serve tables tracking", "train": "train"},
     {"commands": "commands cli"},
 )
 """From the ground up. A folder or file may import from its own group and from all floors below."""

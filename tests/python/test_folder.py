@@ -76,7 +76,7 @@ def test_commands_that_read_a_folder_finish_what_a_killed_process_began(run: Pat
         lambda folder: espalier("report", folder).returncode,
         lambda folder: espalier("report", folder, run).returncode,
         lambda folder: espalier("journal", folder).returncode,
-        lambda folder: esp.Run(folder).summary and 0,
+        lambda folder: esp.read_run(folder).summary and 0,
     ]
     for number, read in enumerate(readers):
         folder = tmp_path / str(number)

@@ -47,6 +47,17 @@ def test_a_function_is_asked_in_batches(data: dict[str, Path], tmp_path: Path):
     assert json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))["model"]["name"] == "fixed"
 
 
+def test_a_text_names_the_model_of_trees_in_memory_too(data: dict[str, Path], tmp_path: Path):
+    questions, books = esp.read_questions(data["questions"]), esp.Bm25(esp.read_passages(data["corpus"]))
+    esp.expand(**data, out=tmp_path / "run", model="simulated")
+    trees = esp.run(esp.DecExRag(), questions, model="simulated", retriever=books)
+    kept = esp.read_run(tmp_path / "run").trees
+    assert [tree.to_dict()["nodes"] for tree in trees] == [tree.to_dict()["nodes"] for tree in kept]
+    for text, said in ((f"gguf:{tmp_path}/none", "none"), (f"hf:{tmp_path}/none", "none")):
+        with pytest.raises(esp.errors.Error, match=said):
+            esp.run(esp.DecExRag(), questions, model=text, retriever=books)
+
+
 def test_a_name_is_the_fingerprint_in_the_journal(data: dict[str, Path], tmp_path: Path):
     journal = tmp_path / "journal.sqlite"
     first, second, stranger, nameless = Counted(), Counted(), Counted(), Counted()

@@ -14,6 +14,7 @@ import pytest
 from conftest import espalier, expanded
 from espalier import _core, gone
 from espalier.cli import COMMANDS, main, make_parser
+from espalier.problem import mcts
 from espalier.runs.job import check, try_prompts
 from espalier.runs.settings_table import SETTINGS
 
@@ -68,6 +69,10 @@ def test_a_name_that_is_gone_is_said_to_be(older: None):
         from espalier.tracking import spans  # noqa: F401
     with pytest.raises(AttributeError, match="has no attribute 'swifter'"):
         esp.swifter  # noqa: B018
+    with pytest.raises(ImportError, match=r"espalier\.runs\.Progress is gone since 0\.3\.0: `from espalier\.parts"):
+        importlib.import_module("espalier.runs").Progress  # noqa: B018
+    with pytest.raises(TypeError, match=r"^mcts\(\): option 'selection' is gone since 0\.3\.0: select="):
+        mcts(object(), [0], len, selection=len)  # type: ignore[call-arg, arg-type]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,10 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: run(search=None), "search must be a Search, not None"),
     (lambda: run(COT), "the search comes first, then the questions: run(search, questions, model=...)"),
     (lambda: run(model="gpt-4o"), "model must be a function or a part, not 'gpt-4o': write espalier.OpenAi(url, name)"),
+    (
+        lambda: run(model="simulate"),
+        "model must be a function or a part, not 'simulate': write espalier.OpenAi(url, name)",
+    ),
     (lambda: run(model=esp.OpenAi), "model is the class OpenAi: make one, OpenAi(...)"),
     (lambda: esp.DecExRag(K=3), "DecExRag: unknown option 'K', did you mean 'k'?"),
     (lambda: esp.Bm25(["text"]), "Bm25(): passages[0] must be a Passage, not 'text'"),

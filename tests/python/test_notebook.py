@@ -22,12 +22,12 @@ needs_matplotlib = pytest.mark.skipif(find_spec("matplotlib") is None, reason="n
 
 
 @pytest.fixture(scope="module")
-def run(files: Path, tmp_path_factory: pytest.TempPathFactory) -> esp.Run:
+def run(files: Path, tmp_path_factory: pytest.TempPathFactory) -> esp.tables.RunTables:
     return expanded(files, tmp_path_factory.mktemp("run"), method="decex", limit=3)
 
 
 @pytest.fixture(scope="module")
-def hostile(run: esp.Run, tmp_path_factory: pytest.TempPathFactory) -> esp.Tree:
+def hostile(run: esp.tables.RunTables, tmp_path_factory: pytest.TempPathFactory) -> esp.Tree:
     """A real tree with something nasty in every text."""
     record = rows(run.folder / "trees.jsonl")[0]
     record["question"], record["golden_answers"] = HOSTILE, [HOSTILE]
@@ -41,7 +41,7 @@ def hostile(run: esp.Run, tmp_path_factory: pytest.TempPathFactory) -> esp.Tree:
 
 
 @pytest.fixture
-def label_free(run: esp.Run, tmp_path: Path) -> esp.Tree:
+def label_free(run: esp.tables.RunTables, tmp_path: Path) -> esp.Tree:
     """The same tree as if its search had had no gold answers."""
     record = rows(run.folder / "trees.jsonl")[0] | {"golden_answers": [], "oracle": False}
     (tmp_path / "trees.jsonl").write_text(json.dumps(record) + "\n", encoding="utf-8")
@@ -49,7 +49,7 @@ def label_free(run: esp.Run, tmp_path: Path) -> esp.Tree:
 
 
 @needs_matplotlib
-def test_a_tree_shows_itself_and_that_gold_may_have_steered_it(run: esp.Run, label_free: esp.Tree):
+def test_a_tree_shows_itself_and_that_gold_may_have_steered_it(run: esp.tables.RunTables, label_free: esp.Tree):
     tree = run.trees[0]
     assert tree.oracle and not label_free.oracle and tree._repr_svg_() == tree.plot()._repr_svg_()
     assert "value, oracle" in tree._repr_svg_() and "oracle" not in label_free._repr_svg_()
@@ -65,7 +65,7 @@ def test_large_trees_show_what_was_visited_most():
 
 
 @needs_matplotlib
-def test_what_is_shown_of_100_000_nodes_and_of_long_texts_is_cut_and_says_so(run: esp.Run, tmp_path: Path):
+def test_what_is_shown_of_100_000_nodes_and_of_long_texts_is_cut_and_says_so(run, tmp_path: Path, monkeypatch):
     record = rows(run.folder / "trees.jsonl")[0] | {"question": "why? " * 100_000}
     nodes = record["nodes"]
     more = range(len(nodes), 100_000)
@@ -77,6 +77,9 @@ def test_what_is_shown_of_100_000_nodes_and_of_long_texts_is_cut_and_says_so(run
     assert "99,960 of 100,000 nodes are left out" in drawing and len(drawing) < 200_000
     assert repr(tree).endswith("characters left out), 100000 nodes)") and len(repr(tree)) < 300
     assert "(102 characters left out)" in repr(tree.nodes[-1]) and len(repr(esp.Completion("x" * 10**6))) < 300
+    monkeypatch.setattr("espalier.notebook.attach.find_spec", lambda name: None)
+    assert tree._repr_svg_() is None and "99,980 of 100,000 nodes are left out</pre>" in tree._repr_html_()
+    assert tree._repr_html_().startswith("<pre>0 root, visits ") and len(tree._repr_html_()) < 6_000
     assert len(repr(esp.tables.Table("t", [{f"column {i}": 0 for i in range(100_000)}]))) < 600
 
 
@@ -85,7 +88,7 @@ def test_a_parent_stands_in_the_middle_of_its_children():
 
 
 @needs_matplotlib
-def test_pictures_are_files_with_the_same_bytes(run: esp.Run, tmp_path: Path):
+def test_pictures_are_files_with_the_same_bytes(run: esp.tables.RunTables, tmp_path: Path):
     for name in ("a", "b"):
         run.trees[0].plot(tmp_path / f"{name}.svg")
         run.trees[0].plot(tmp_path / f"{name}.pdf", most=5)
@@ -125,7 +128,7 @@ def test_hostile_text_in_a_picture_is_only_drawn(hostile: esp.Tree):
     assert "</details><script>" in "".join("".join(drawing.itertext()).split())
 
 
-def test_pictures_name_what_they_need(run: esp.Run, monkeypatch: pytest.MonkeyPatch):
+def test_pictures_name_what_they_need(run: esp.tables.RunTables, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(esp.errors.MissingPart, match=r"pip install matplotlib"):
         run.trees[0].plot()
@@ -135,11 +138,11 @@ def test_progress_is_plain_text_elsewhere(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    with esp.runs.progress_view() as view:
+    with esp.progress_view() as view:
         view.show(1, 2, 11.0, "half")
     assert stream.getvalue() == "half\n"
     monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
-    with esp.runs.progress_view() as view:
+    with esp.progress_view() as view:
         view.show(1, 2, 11.0, "half")
     assert stream.getvalue().endswith("[##########..........] half\n")
 

@@ -28,7 +28,7 @@ def products(method: str, trees: Sequence[esp.Tree]) -> list[Any]:
     rows = esp.Method(method).rows(trees)
     pairs = rows.get("dpo.jsonl", [row for row in rows.get("prm.jsonl", []) if "chosen" in row])
     assert (esp.sft_rows(trees), esp.dpo_pairs(trees)) == (rows.get("sft.jsonl", []), pairs)
-    return [rows, *map(esp.best_answer, trees), *map(esp.answer_row, trees)]
+    return [rows, *map(esp.best_answer, trees), *(tree.to_row() for tree in trees)]
 
 
 @pytest.mark.parametrize("method", method_names())
@@ -53,6 +53,8 @@ def test_a_search_with_prompts_of_ones_own_leaves_trees_that_keep_them(world, bm
     trees = esp.run(search, world.questions[:2], model=esp.Simulated(world.questions), retriever=bm25)
     rows = esp.dpo_pairs(trees) + esp.sft_rows(trees)
     assert rows and esp.dpo_pairs(pickle.loads(pickle.dumps(trees))) + esp.sft_rows(copy.deepcopy(trees)) == rows
+    for other in (search, esp.DecExRag()):  # rows show what was asked
+        assert other.rows(trees) == {"sft.jsonl": esp.sft_rows(trees), "dpo.jsonl": esp.dpo_pairs(trees)}
 
 
 def test_trees_read_from_a_file_give_the_rows_of_their_own_method(world: esp.World, bm25: esp.Bm25, tmp_path: Path):

@@ -168,8 +168,8 @@ def test_a_selection_of_ones_own_grows_the_tree_of_the_native_one():
     def uct(N, Q, P):
         return np.where(N == 0, np.inf, Q + np.sqrt(2 * np.log(N.sum()) / np.maximum(N, 1)))
 
-    [own] = mcts(bandit, [None], bandit.value, selection=uct, simulations=300)
-    [native] = mcts(bandit, [None], bandit.value, selection=Uct(), simulations=300)
+    [own] = mcts(bandit, [None], bandit.value, select=uct, simulations=300)
+    [native] = mcts(bandit, [None], bandit.value, select=Uct(), simulations=300)
     assert visits(own) == visits(native) and np.argmax(visits(own)) == 1
 
 
@@ -181,7 +181,7 @@ def test_priors_reach_a_selection_as_shares():
         seen.append(P)
         return P / (1 + N)
 
-    [tree] = mcts(bandit, [None], bandit.value, selection=by_prior, simulations=40)
+    [tree] = mcts(bandit, [None], bandit.value, select=by_prior, simulations=40)
     assert all(np.allclose(P, [0.5, 0.25, 0.25]) for P in seen)
     assert visits(tree) == [20, 10, 10]
 
@@ -194,7 +194,7 @@ def test_a_selection_sees_what_is_under_way():
         assert N.dtype == np.int64 and Q.dtype == P.dtype == np.float64
         return -N
 
-    mcts(bandit, [None], bandit.value, selection=least, simulations=4, width=2, window=3)
+    mcts(bandit, [None], bandit.value, select=least, simulations=4, width=2, window=3)
     assert [sum(N) for N, _ in seen] == [1, 2, 3]
     assert ([2, 1], [1.0, 1.0]) in seen  # the other is under way: it has the parent's mean
 
@@ -208,8 +208,8 @@ def test_siblings_hold_what_a_native_selection_reads():
         assert np.allclose(Q * siblings.visits, siblings.totals)
         return np.where(N == 0, np.inf, Q + np.sqrt(2 * np.log(siblings.parent_visits) / np.maximum(N, 1)))
 
-    [tree] = mcts(TicTacToe(), ["." * 9], playouts, selection=uct, simulations=50, width=9, values="leaf")
-    [native] = mcts(TicTacToe(), ["." * 9], playouts, selection=Uct(), simulations=50, width=9, values="leaf")
+    [tree] = mcts(TicTacToe(), ["." * 9], playouts, select=uct, simulations=50, width=9, values="leaf")
+    [native] = mcts(TicTacToe(), ["." * 9], playouts, select=Uct(), simulations=50, width=9, values="leaf")
     assert shape(tree) == shape(native)
     first = seen[0]  # the third simulation: the root and its first child have values
     assert (first.depth, first.parent_visits, first.parent_value) == (1, 2, pytest.approx(first.lowest / 2))
@@ -226,7 +226,7 @@ def test_siblings_tell_finished_visits_from_those_under_way():
         seen.append((siblings.visits.tolist(), siblings.pending.tolist(), siblings.status.tolist()))
         return -N
 
-    mcts(bandit, [None], bandit.value, selection=least, simulations=4, width=2, window=3)
+    mcts(bandit, [None], bandit.value, select=least, simulations=4, width=2, window=3)
     assert seen == [
         ([0, 0], [1, 0], ["open", "open"]),  # the first arm is under way
         ([0, 0], [1, 1], ["open", "terminal"]),  # both are
@@ -420,10 +420,10 @@ def test_a_wrong_reply_names_the_part_and_the_lengths(search, name, function, me
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        ({"selection": lambda N, Q, P: N[1:]}, "the selection must return an array of 2, .* an array of 1"),
-        ({"selection": lambda N, Q, P: 1.0}, "the selection must return an array of 2, .* an array of 0 dimensions"),
-        ({"selection": lambda N, Q, P: "high"}, "the selection must return an array of 2, but it returned str"),
-        ({"selection": lambda N, Q, P: Q * np.nan}, "the selection must return numbers"),
+        ({"select": lambda N, Q, P: N[1:]}, "the selection must return an array of 2, .* an array of 1"),
+        ({"select": lambda N, Q, P: 1.0}, "the selection must return an array of 2, .* an array of 0 dimensions"),
+        ({"select": lambda N, Q, P: "high"}, "the selection must return an array of 2, but it returned str"),
+        ({"select": lambda N, Q, P: Q * np.nan}, "the selection must return numbers"),
         ({"backup": lambda value, N, W: [value]}, "the backup must return an array of 2, .* an array of 1"),
     ],
 )
@@ -438,7 +438,7 @@ def test_what_is_no_function_is_a_type_error():
     with pytest.raises(TypeError, match="the value must be a function, not float"):
         mcts(BANDIT, [None], 0.5)
     with pytest.raises(TypeError, match="the selection must be a function, not str"):
-        mcts(BANDIT, [None], BANDIT.value, selection="uct")
+        mcts(BANDIT, [None], BANDIT.value, select="uct")
     with pytest.raises(TypeError, match=r"prune must be a policy, .* not 1"):
         layered(BANDIT, [None], BANDIT.value, prune=1)
 
@@ -455,9 +455,9 @@ def innermost(*arguments):
     raise KeyError("no such thing")
 
 
-@pytest.mark.parametrize("name", ["kinds", "propose", "step", "value", "selection", "backup"])
+@pytest.mark.parametrize("name", ["kinds", "propose", "step", "value", "select", "backup"])
 def test_an_exception_of_a_part_keeps_its_traceback(name):
-    policy = {name: innermost} if name in ("selection", "backup") else {}
+    policy = {name: innermost} if name in ("select", "backup") else {}
     problem, value = with_part("unused" if policy else name, lambda *arguments: innermost())
     with pytest.raises(KeyError) as caught:
         mcts(problem, [None], value, **policy, window=4)

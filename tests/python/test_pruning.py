@@ -84,7 +84,7 @@ def test_a_policy_ahead_of_values_saves_calls(world, simulated, bm25):
         return [one.id for i, one in enumerate(siblings) if one.kind in kinds[:i]]
 
     calls = [
-        sum(esp.answer_row(tree)["completions"] for tree in grow(esp.DecExRag(prune=prune), world, simulated, bm25))
+        sum(tree.to_row()["completions"] for tree in grow(esp.DecExRag(prune=prune), world, simulated, bm25))
         for prune in (None, "", Before(first_of_each_kind))
     ]
     assert calls[0] == calls[1] > calls[2]

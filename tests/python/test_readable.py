@@ -229,7 +229,7 @@ def test_trees_in_memory_without_a_readable_reply_failed_and_python_warns_once(m
     assert not {node.reason for tree in trees for node in tree.nodes} - {None, "malformed"}
     assert grow is by_hand or not any(trees.readable.values())
     for tree in trees:
-        row = esp.answer_row(tree)
+        row = tree.to_row()
         assert (tree.status, tree.error) == ("failed", row["error"]) and "could not be read" in tree.error
 
 

@@ -63,7 +63,7 @@ def test_an_answer_its_citations_and_its_tree(files: Path, world: esp.World, tmp
             (choice,) = reply["choices"]
             more = reply["espalier"]
             (tree,) = esp.read_trees(tmp_path / f"{more['trace_id']}.jsonl")
-            row = esp.answer_row(tree)
+            row = tree.to_row()
             assert tree.question.text == question.text and tree.question.gold == []
             assert choice["message"] == {"role": "assistant", "content": row["answer"], "refusal": None}
             assert choice["finish_reason"] == "stop" and more["status"] == "done" and more["ignored"] == []

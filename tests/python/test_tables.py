@@ -20,11 +20,11 @@ def folder(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def run(folder: Path) -> esp.Run:
-    return esp.Run(folder)
+def run(folder: Path) -> esp.tables.RunTables:
+    return esp.read_run(folder)
 
 
-def test_answers_hold_scores_and_costs(run: esp.Run, folder: Path):
+def test_answers_hold_scores_and_costs(run: esp.tables.RunTables, folder: Path):
     written, spent = rows(folder / "answers.jsonl"), rows(folder / "costs.jsonl")
     for row, answer, cost in zip(run.answers, written, spent, strict=True):
         assert row["question_id"] == answer["id"] == cost["id"]
@@ -32,7 +32,7 @@ def test_answers_hold_scores_and_costs(run: esp.Run, folder: Path):
         assert (row["seconds"], row["cached"]) == (cost["seconds"], cost["cached"])
 
 
-def test_nodes_are_those_of_the_trees(run: esp.Run, folder: Path):
+def test_nodes_are_those_of_the_trees(run: esp.tables.RunTables, folder: Path):
     trees = rows(folder / "trees.jsonl")
     nodes = list(run.nodes)
     assert len(nodes) == len(run.nodes) == sum(len(tree["nodes"]) for tree in trees)
@@ -64,10 +64,10 @@ def test_damaged_rows_are_named(folder: Path, tmp_path: Path, table: str, file: 
     change(lines[1])
     esp.write_jsonl(damaged / f"{file}.jsonl", lines)
     with pytest.raises(esp.errors.InputError, match=message):
-        getattr(esp.Run(damaged), table)
+        getattr(esp.read_run(damaged), table)
 
 
-def test_costs_add_up_to_the_summary(run: esp.Run):
+def test_costs_add_up_to_the_summary(run: esp.tables.RunTables):
     for purpose, spent in run.summary["by_purpose"].items():
         tokens = sum(row["prompt_tokens"] for row in run.costs if row["purpose"] == purpose)
         assert tokens == spent["prompt_tokens"]
@@ -75,7 +75,7 @@ def test_costs_add_up_to_the_summary(run: esp.Run):
         assert unread == spent["calls"] - spent["readable"]
 
 
-def test_products_are_the_training_rows(run: esp.Run, folder: Path):
+def test_products_are_the_training_rows(run: esp.tables.RunTables, folder: Path):
     assert set(run.products) == {"sft", "prm", "rft", "rollouts", "cold_start"}
     written = rows(folder / "prm.jsonl")
     assert len(run.products["prm"]) == len(written) > 0
@@ -85,7 +85,7 @@ def test_products_are_the_training_rows(run: esp.Run, folder: Path):
 
 
 @NEEDS["pandas"]
-def test_pandas_gets_typed_columns(run: esp.Run):
+def test_pandas_gets_typed_columns(run: esp.tables.RunTables):
     frame = run.nodes.to_pandas()
     assert len(frame) == len(run.nodes) and list(frame.columns) == list(run.nodes.columns)
     assert str(frame["parent"].dtype) == "Int64" and str(frame["reward"].dtype) == "float64"
@@ -96,7 +96,7 @@ def test_pandas_gets_typed_columns(run: esp.Run):
 
 
 @NEEDS["pyarrow"]
-def test_arrow_and_parquet_keep_every_value(run: esp.Run, tmp_path: Path):
+def test_arrow_and_parquet_keep_every_value(run: esp.tables.RunTables, tmp_path: Path):
     import pyarrow
     import pyarrow.parquet
 
@@ -116,13 +116,13 @@ def test_arrow_and_parquet_keep_every_value(run: esp.Run, tmp_path: Path):
 
 @NEEDS["datasets"]
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_datasets_gets_the_same_rows(run: esp.Run):
+def test_datasets_gets_the_same_rows(run: esp.tables.RunTables):
     assert run.products["prm"].to_datasets().to_list() == list(run.products["prm"])
 
 
-def test_what_is_absent_is_named(tmp_path: Path, run: esp.Run, monkeypatch: pytest.MonkeyPatch):
+def test_what_is_absent_is_named(tmp_path: Path, run: esp.tables.RunTables, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(esp.errors.InputError, match=r"no finished run"):
-        esp.Run(tmp_path)
+        esp.read_run(tmp_path)
     for package, convert in [("pandas", "to_pandas"), ("pyarrow", "to_arrow"), ("datasets", "to_datasets")]:
         monkeypatch.setitem(__import__("sys").modules, package, None)
         with pytest.raises(esp.errors.MissingPart, match=rf"needs {package}: pip install {package}"):
@@ -130,4 +130,4 @@ def test_what_is_absent_is_named(tmp_path: Path, run: esp.Run, monkeypatch: pyte
     (tmp_path / "summary.json").write_text("{}")
     (tmp_path / "answers.jsonl").write_text('{"id": "q"}\n{oops\n')
     with pytest.raises(esp.errors.InputError, match=r"answers.jsonl:2: is not JSON"):
-        _ = esp.Run(tmp_path).answers
+        _ = esp.read_run(tmp_path).answers

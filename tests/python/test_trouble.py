@@ -87,7 +87,7 @@ def test_jobs_in_python_warn_in_the_log(data: Any, tmp_path: Path, dead: str, st
     assert len(warnings(caplog)) == 1
     assert warnings(caplog)[0].startswith(f"no reply for 0.2 s: GET {dead}/models: ")
     caplog.clear()
-    seen: list[esp.runs.Progress] = []
+    seen: list[esp.parts.Progress] = []
     esp.expand(**data, out=tmp_path / "strict", model=strict.url, progress=seen.append)
     assert len(warnings(caplog)) == 1 and "HTTP 401: Incorrect API key" in warnings(caplog)[0]
     assert seen[-1].trouble == warnings(caplog)[0]
@@ -105,7 +105,7 @@ def test_a_trouble_ends_when_the_server_comes(data: dict[str, Any], tmp_path: Pa
 
     seen: list[str] = []
 
-    def look(progress: esp.runs.Progress) -> None:
+    def look(progress: esp.parts.Progress) -> None:
         nonlocal ready
         ready = ready or bool(progress.trouble)
         if not seen or seen[-1] != progress.trouble:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pydoc
 import re
 import subprocess
 import sys
@@ -10,8 +11,11 @@ from pathlib import Path
 
 import espalier as esp
 import pytest
-from espalier import _core
+from espalier import _core, problem
 from espalier.bridge import mismatch
+
+CALLED = ("instancemethod", "builtin_function_or_method")
+"""What the compiled functions are."""
 
 
 def declared() -> dict[str, dict[str, ast.FunctionDef] | ast.FunctionDef]:
@@ -72,6 +76,20 @@ def test_the_stubs_name_the_parameters_that_the_functions_have():
                 assert parameters(definition) == real_parameters(compiled), f"{name}.{member}"
 
 
+def test_help_shows_the_types_of_python():
+    of_cpp = re.compile(r"::|_core|typing\.|collections\.abc|\b(object|handle|Supports\w+)\b")
+    shown, public = [], {}
+    for module in (esp, esp.doctor, esp.parts, problem, esp.search):
+        public |= {name: getattr(module, name) for name in module.__all__}
+    for member in [public[name] for name in sorted(public) if getattr(_core, name, None)]:
+        inner = [one for one in vars(member).values() if one.__doc__] if isinstance(member, type) else []
+        shown += [one.__doc__.partition("\n")[0] for one in (member, *inner) if type(one).__name__ in CALLED]
+        shown += [one.__doc__.partition(": ")[0] for one in inner if isinstance(one, property)]
+    assert len(shown) > 200 and [line for line in shown if of_cpp.search(line)] == []
+    assert "temperature: float = 0.0, max_tokens: int = 512" in pydoc.render_doc(esp.Prompt)
+    assert "reward: RewardLike | None = None" in _core.Search.start.__doc__
+
+
 def test_everything_public_is_exported_and_explained():
     for name in esp.__all__:
         assert getattr(esp, name) is not None
@@ -79,7 +97,8 @@ def test_everything_public_is_exported_and_explained():
 
 
 def test_the_root_shows_what_most_programs_need_and_hides_no_module():
-    assert len(esp.__all__) <= 50
+    assert len(esp.__all__) <= 50 and {*dir(esp)} > {*esp.__all__}
+    assert not {"attach", "bridge", "gone", "rounds", "runs", "Run"} & {*dir(esp)}
     assert [file.stem for file in Path(esp.__file__).parent.glob("_[a-z]*.py*")] == ["_core"]
 
 

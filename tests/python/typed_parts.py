@@ -86,8 +86,8 @@ esp.run(search, questions, model=model, retriever=retriever, reward=F1())
 esp.run(search, questions, model=later, retriever=esp.Bm25([]))
 esp.Method("prorag", models={"judge": one_by_one}, encoder=encoder_elsewhere)
 esp.Reranked(esp.Hybrid([retriever, esp.Dense([], encoder)]), Reranker())
-mcts(Countdown(), [3], nearness, selection=least_visited, backup=last_value)
-mcts(Countdown(), [3], nearness, selection=fewest_finished, values="leaf")
+mcts(Countdown(), [3], nearness, select=least_visited, backup=last_value)
+mcts(Countdown(), [3], nearness, select=fewest_finished, values="leaf")
 layered(Countdown(), [3], nearness, prune=oldest_only)
 judge: protocols.LanguageModel = esp.Simulated(questions)
 
@@ -136,6 +136,6 @@ esp.Reranked(retriever, retriever)  # type: ignore[arg-type]  # no reranker
 esp.Method("prorag", models={"judge": reward})  # type: ignore[dict-item]  # no language model
 esp.run(search, questions, model=by_query)  # type: ignore[arg-type]  # not text
 mcts(NoSteps(), [3], nearness)  # type: ignore[arg-type]  # no environment
-mcts(Countdown(), [3], nearness, selection=oldest_only)  # type: ignore[arg-type]  # a pruning
+mcts(Countdown(), [3], nearness, select=oldest_only)  # type: ignore[arg-type]  # a pruning
 mcts(Countdown(), [3], nearness, backup=least_visited)  # type: ignore[arg-type]  # a selection
 layered(Countdown(), [3], nearness, prune=nothing)  # type: ignore[arg-type]  # no verdict

@@ -24,7 +24,7 @@ def knowledge(world: Path) -> dict[str, Any]:
     return {"golds": golds, "passages": rows(world / "corpus.jsonl")}
 
 
-def expand(world: Path, server: FaultServer, out: Path, *, timeout: float = 1, **more: Any) -> esp.runs.RunResult:
+def expand(world: Path, server: FaultServer, out: Path, *, timeout: float = 1, **more: Any) -> esp.parts.RunResult:
     """Runs DecEx-RAG over a world, model and retriever at the server. An attempt that stalls is given up soon.
     Nothing is constrained unless asked: a decision for a server that takes grammars would be written into the trees."""
     more.setdefault("constrain", "off")

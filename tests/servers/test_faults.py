@@ -16,7 +16,7 @@ from fault_server import FaultServer
 from faults import PERMANENT, TRANSIENT
 from runs import contents, expand, knowledge, rows
 
-Run = Callable[..., esp.runs.RunResult]
+Run = Callable[..., esp.parts.RunResult]
 
 
 @pytest.fixture(scope="session")
@@ -59,7 +59,7 @@ def whole(
 class Met:
     """A finished run, what its server met, and what it made."""
 
-    result: esp.runs.RunResult
+    result: esp.parts.RunResult
     server: FaultServer
     files: dict[str, bytes]
 

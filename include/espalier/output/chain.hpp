@@ -82,7 +82,7 @@ inline std::vector<std::optional<double>> rewards(const rag::Tree& tree) {
 }
 
 /// The answer that a tree gives to its question.
-struct ChosenAnswer {
+struct BestAnswer {
   NodeId node = no_node;  ///< the terminal node, or the node whose rollouts answered
   std::string text;
   double value = 0;       ///< the node's reward, 0 if it was never evaluated
@@ -103,16 +103,16 @@ inline std::vector<NodeId> complete_chains(const rag::Tree& tree) {
 /// the answer with the highest reward among complete chains (ties: higher prior, then older). Without complete chains
 /// it is the most frequent answer, in normal form, among the rollouts of the best node. Nothing if the tree holds no
 /// answer.
-inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
+inline std::optional<BestAnswer> best_answer(const rag::Tree& tree) {
   const auto own = rewards(tree);
   const detail::Better better{tree, own};
   const std::vector<NodeId> ends = complete_chains(tree);
   for (const NodeId end : ends)
     if (tree.annotation("selected", end) == 1)
-      return ChosenAnswer{end, *tree.state(end).answer(), own[end].value_or(0), true};
+      return BestAnswer{end, *tree.state(end).answer(), own[end].value_or(0), true};
   if (!ends.empty()) {
     const NodeId best = *std::min_element(ends.begin(), ends.end(), better);
-    return ChosenAnswer{best, *tree.state(best).answer(), own[best].value_or(0), true};
+    return BestAnswer{best, *tree.state(best).answer(), own[best].value_or(0), true};
   }
   NodeId best = no_node;
   for (const auto& rollout : tree.rollouts)
@@ -123,7 +123,7 @@ inline std::optional<ChosenAnswer> best_answer(const rag::Tree& tree) {
   for (std::size_t i = 0; i < tree.rollouts.size(); ++i)
     if (const auto answer = tree.rollouts[i].state.answer(); answer && tree.rollouts[i].node == best)
       ballot.vote(rag::detail::form_or_text(*answer), i);
-  return ChosenAnswer{best, *tree.rollouts[ballot.winner(0)].state.answer(), own[best].value_or(0), false};
+  return BestAnswer{best, *tree.rollouts[ballot.winner(0)].state.answer(), own[best].value_or(0), false};
 }
 
 /// The ends of complete chains with a correct answer, that is, an exact match under the profile. None without gold.

@@ -8,6 +8,7 @@ from html import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from .. import _core
 from .._core import Node, State, Tree
 from ..errors import one_line
 
@@ -28,6 +29,14 @@ def plot(self: Tree, file: str | os.PathLike[str] | None = None, *, most: int = 
 def _repr_svg_(self: Tree) -> str | None:
     """The tree in a notebook, where matplotlib can draw it."""
     return plot(self)._repr_svg_() if find_spec("matplotlib") else None
+
+
+def tree_html(tree: Tree) -> str | None:
+    """The first lines of the outline, in a notebook where nothing draws a picture."""
+    if find_spec("matplotlib"):
+        return None
+    more = f"… {len(tree) - MOST:,} of {len(tree):,} nodes are left out" * (len(tree) > MOST)
+    return f"<pre>{escape(chr(10).join([*str(tree).split(chr(10), MOST)[:MOST], more]))}</pre>"
 
 
 def path(node: Node) -> list[Node]:
@@ -65,10 +74,21 @@ def node_html(node: Node) -> str:
     return table([(name, value) for name in names if (value := getattr(node, name)) not in (None, "")])
 
 
+def with_type(compiled: property) -> property:
+    """A property of a compiled class, whose help begins with its type."""
+    type = str(compiled.fget.__doc__).partition("\n")[0].rpartition(" -> ")[2]
+    return property(compiled.fget, doc=f"{type}: {compiled.__doc__}" if compiled.__doc__ else type)
+
+
 def attach() -> None:
+    for bound in (one for one in vars(_core).values() if isinstance(one, type)):
+        for name, member in vars(bound).copy().items():
+            if isinstance(member, property):
+                setattr(bound, name, with_type(member))
     State.__repr__ = state_repr  # type: ignore[assignment,method-assign]
     State._repr_html_ = state_html  # type: ignore[attr-defined]
     Node._repr_html_ = node_html  # type: ignore[attr-defined]
     Tree._repr_svg_ = _repr_svg_  # type: ignore[attr-defined]
+    Tree._repr_html_ = tree_html  # type: ignore[attr-defined]
     Tree.plot = plot  # type: ignore[method-assign]
     Node.path = property(path)  # type: ignore[assignment,method-assign]

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .._core import Tree, answer_node
+from .._core import Tree
 from ..errors import one_line
 from .picture import Picture, drawn
 
@@ -66,7 +66,7 @@ def figure_of(tree: Tree, most: int) -> Any:
 
     record = tree.to_dict()
     nodes = record["nodes"]
-    ending = answer_node(tree)
+    ending = tree.best_node
     path = path_to(nodes, None if ending is None else ending.id)
     shown = chosen(nodes, most, [] if ending is None else [ending.id])
     all_children = children_of(nodes)

@@ -1,8 +1,8 @@
 """Runs that read files and leave a folder."""
 
-from .._core import Progress
-from .job import RunResult
-from .progress import progress_view
-from .settings import RunSettings
+from typing import TYPE_CHECKING
 
-__all__ = ["Progress", "RunResult", "RunSettings", "progress_view"]
+from ..gone import absent
+
+if not TYPE_CHECKING:
+    __getattr__ = absent(__name__)

@@ -117,8 +117,8 @@ def told(result: RunResult) -> RunResult:
 def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Unpack[RunSettings]) -> RunResult:
     """Grows the trees of a file of questions and writes trees, training data, answers and a report.
 
-    The settings are listed by `espalier.runs.RunSettings`: the options of `espalier expand`. Run it again with the same
-    settings to continue a stopped run.
+    The settings are listed by `espalier.parts.RunSettings`: the options of `espalier expand`. Call it again with the
+    same settings to continue a stopped run.
 
     The logger "espalier" warns at once of a server that has not replied for 30 s, and of the first
     question that a backend leaves open. A view in `progress` shows this itself. At the end the logger warns if much of

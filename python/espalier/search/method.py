@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from inspect import Parameter, Signature
 from typing import Any, ClassVar
@@ -14,6 +15,9 @@ from .._core import Question, Search, Tree
 from ..bridge.mismatch import fault_of, unfit
 from ..errors import whole
 from ..gone import method_meant, naming, unknown
+from ..local.llama_cpp import LlamaCpp
+from ..local.sources import source_of
+from ..local.transformers import Transformers
 from ..protocols import EncoderLike, LanguageModelLike, PruningLike, RetrieverLike, RewardLike
 from ..runs.job import text_of
 from .trees import Trees
@@ -23,7 +27,7 @@ def run(
     search: Search,
     questions: Iterable[Question],
     *,
-    model: LanguageModelLike,
+    model: LanguageModelLike | str,
     retriever: RetrieverLike | None = None,
     reward: RewardLike | None = None,
     seed: int = 1,
@@ -35,6 +39,8 @@ def run(
 ) -> Trees:
     """Grows a tree for each question and returns them in order. Their `readable` says how much could be read, and an
     UnreadableWarning that it was little.
+
+    `model` is a function, a part, or a text as in `expand`: "simulated", "gguf:FILE" or "hf:FOLDER".
 
     Functions used as backends are called once for all waiting requests of all trees. `in_flight` is the largest batch
     of such a function, or the number of outstanding requests of a server. `open_questions` limits the live trees
@@ -50,14 +56,28 @@ def run(
     asked = list(questions) if isinstance(questions, Iterable) and not isinstance(questions, str) else questions
     if fault := fault_of_run(search, asked, model=model, retriever=retriever, reward=reward):
         raise TypeError(fault)
-    session = _core.open_session(
-        search, asked, model, retriever, reward, seed, in_flight, file, fingerprint, retriever_fingerprint
-    )
-    try:
-        session.run(4 * in_flight if open_questions is None else open_questions)
-        return Trees(whole(session.trees, session.errors))
-    finally:
-        del session  # closes the journal; a traceback would keep it
+    with named(model, asked) as part:
+        session = _core.open_session(
+            search, asked, part, retriever, reward, seed, in_flight, file, fingerprint, retriever_fingerprint
+        )
+        try:
+            session.run(4 * in_flight if open_questions is None else open_questions)
+            return Trees(whole(session.trees, session.errors))
+        finally:
+            del session  # closes the journal; a traceback would keep it
+
+
+@contextmanager
+def named(model: LanguageModelLike | str, questions: Sequence[Question]) -> Iterator[LanguageModelLike]:
+    """The model that a text names, loaded for the block. Any other is given as it is."""
+    source = source_of(model)
+    if isinstance(model, str) and source:
+        options = {key: text if key == "device" else source.number(key) for key, text in source.options.items()}
+        make: Any = LlamaCpp if source.kind == "gguf" else Transformers
+        with make(source.path, **options) as part:
+            yield part
+    else:
+        yield _core.Simulated(questions) if isinstance(model, str) else model
 
 
 def fault_of_run(search: object, questions: object, **parts: object) -> str:
@@ -81,7 +101,7 @@ def fault_of_run(search: object, questions: object, **parts: object) -> str:
         write = how.get(type(next(iter(questions), None))) if isinstance(questions, list) else None
         return f"{fault}: write espalier.Question({write}) for each" if write else fault
     for role, part in parts.items():
-        if isinstance(part, str) and role in NAMED:
+        if isinstance(part, str) and role in NAMED and part != "simulated" and not source_of(part):
             write = next(write for start, write in NAMED[role].items() if part.startswith(start))
             return f"{role} must be a function or a part, not {part!r}: write espalier.{write}"
         if isinstance(part, type) and part.__module__.startswith("espalier."):
@@ -90,9 +110,8 @@ def fault_of_run(search: object, questions: object, **parts: object) -> str:
     return missing if parts.get("model") is None else ""
 
 
-MODELS = {"gguf:": "LlamaCpp(file)", "hf:": "Transformers(folder)", "simulated": "Simulated(questions)"}
-NAMED = {"model": MODELS | {"": "OpenAi(url, name)"}, "retriever": {"http": "HttpRetriever(url)", "": "Bm25(passages)"}}
-"""How a text begins that the command line takes for a part, and what makes that part."""
+NAMED = {"model": {"": "OpenAi(url, name)"}, "retriever": {"http": "HttpRetriever(url)", "": "Bm25(passages)"}}
+"""How a text begins that is none of a part, and what makes that part."""
 
 
 class Method(_core.Method):
@@ -142,12 +161,13 @@ class Method(_core.Method):
         name, rest = self._made_from
         return partial(type(self), **rest), (name,)
 
-    def rows(self, trees: Sequence[Tree], *, own_prompts: bool = False) -> dict[str, list[dict[str, Any]]]:
-        """The training data that the method makes from its trees: file name -> rows.
+    def rows(self, trees: Sequence[Tree]) -> dict[str, list[dict[str, Any]]]:
+        """All training data of these trees, under this method's options: file name -> rows.
 
-        The prompts in them are this method's, or with `own_prompts` those of each tree.
+        The prompts in them are those of each tree. `sft_rows` and `dpo_pairs` give one file of these, for trees of any
+        methods under their own options.
         """
-        files = self.lines(list(trees), own_prompts)
+        files = self._lines(list(trees))
         return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
 
 

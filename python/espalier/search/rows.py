@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 
 from .. import _core
-from .._core import Tree, answer_row
+from .._core import Tree
 from ..bridge.mismatch import fault_of
 from ..runs.job import text_of
 from ..runs.reversed_pairs import against
@@ -50,13 +50,13 @@ def _rows(call: str, trees: Sequence[Tree], *files: str, **options: Any) -> list
     found: list[dict[str, Any]] = []
     file = ""
     for (name, grown_with), group in groupby(trees, grown_by):
-        made = Method(name, set=dict(grown_with) | given).rows(list(group), own_prompts=True)
+        made = Method(name, set=dict(grown_with) | given).rows(list(group))
         file = next((file for file in files if file in made), "")
         if not file:
             log.warning("%s(): %s makes %s, see Method.rows", call, name, ", ".join(made) or "no rows")
         found += made.get(file, [])
     if file and not found:
-        right = sum(answer_row(tree)["em"] == 1 for tree in trees)
+        right = sum(tree.to_row()["em"] == 1 for tree in trees)
         log.warning("%s(): there are no rows, of %d trees %d have the right answer", call, len(trees), right)
     return found
 

@@ -15,7 +15,6 @@ from typing import Any
 from aiohttp import web
 from prometheus_client import Counter
 
-from .. import _core
 from .._core import Tree
 from ..errors import BackendError
 from ..io.files import write_jsonl
@@ -56,7 +55,7 @@ def question_id(text: str) -> str:
 
 def citations(tree: Tree) -> list[dict[str, Any]]:
     """The documents that the answer's chain saw, each once, in the order in which it saw them."""
-    node = _core.answer_node(tree)
+    node = tree.best_node
     rows: dict[tuple[str, str], dict[str, Any]] = {}
     searches = 0
     for _, content in node.state.segments if node else []:
@@ -71,7 +70,7 @@ def citations(tree: Tree) -> list[dict[str, Any]]:
 
 def answer_of(tree: Tree, chat: ChatRequest, trace_id: str | None) -> ChatAnswer:
     """Raises Refusal where the search found no answer."""
-    row = _core.answer_row(tree)
+    row = tree.to_row()
     if row["answer"] is None:
         if tree.status == "budget":
             raise Refusal(504, "the search's budget ended before there was an answer", "budget")

@@ -17,7 +17,7 @@ from ..io.read import read_trees
 from ..io.rows import read_rows
 from .table import Table
 
-__all__ = ["Table", "nodes_of"]
+__all__ = ["RunTables", "Table", "nodes_of"]
 
 COSTS = dict.fromkeys(("completions", "prompt_tokens", "completion_tokens", "retrievals"), "int")
 UNREAD = dict.fromkeys(("unread", "cut", "cut_read", "refused", "repairs", "repaired", "constrained"), "int")
@@ -46,15 +46,20 @@ OF_THE_RUN = ("trees", "answers", "costs")
 
 
 def nodes_of(trees: Iterable[Tree]) -> Table:
-    """The nodes of trees in memory, a row each, as `Run.nodes` has them."""
+    """The nodes of trees in memory, a row each, as `RunTables.nodes` has them."""
     return _nodes(Fields(f"tree {number}", tree.to_dict()) for number, tree in enumerate(trees))
 
 
-class Run:
+def read_run(folder: str | os.PathLike[str]) -> RunTables:
     """A folder of `espalier expand`, `answer`, `rescore` or `annotate`. Files are read when they are needed.
 
     Raises InputError if it holds no run that is finished.
     """
+    return RunTables(folder)
+
+
+class RunTables:
+    """What `read_run` gives."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
@@ -64,7 +69,9 @@ class Run:
 
     def __repr__(self) -> str:
         summary = self.summary
-        return one_line(f"<espalier.Run {self.folder}: {summary['method']}, {summary['questions']:,} questions>")
+        return one_line(
+            f"<espalier.tables.RunTables {self.folder}: {summary['method']}, {summary['questions']:,} questions>"
+        )
 
     @cached_property
     def summary(self) -> dict[str, Any]:
