@@ -203,7 +203,6 @@ notebooks: plain-wheel .venv-trl/ready
 	.venv-trl/bin/python tools/execute_notebooks.py
 
 docs: install-dev
-	@tools/setup.sh doxygen
 	$(VENV)/pip install -q --group docs
 	$(VENV)/sphinx-build -q -W --keep-going docs build/docs
 	$(VENV)/pytest -q tests/site_test.py --junit-xml=build/site/junit.xml

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2] / "python/espalier"
 FLOORS: tuple[dict[str, str], ...] = (
-    {"core": "_core"},
+    {"core": "_core little_memory"},
     {"types": "errors gone protocols bridge"},
     {"data": "io datasets export report"},
     {"search": "adapters aio batch local methods problem runs search"},

@@ -8,9 +8,11 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import espalier as esp
 import pytest
 
 yaml = pytest.importorskip("yaml")
@@ -116,17 +118,53 @@ def test_the_picture_of_the_search_loop_is_what_its_tool_draws():
     assert check.returncode == 0, check.stderr
 
 
-def test_the_python_reference_shows_every_public_name_once(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "docs"))
-    reference = importlib.import_module("python_reference")
+@pytest.fixture
+def tool(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return importlib.import_module
+
+
+def test_the_python_reference_shows_every_public_name_once(tool: Callable[[str], Any]):
+    reference = tool("make_python_reference")
     shown = [entry for page in reference.PAGES.glob("*.md") for entry in reference.names(page.read_text("utf-8"))]
     assert len(set(shown)) == len(shown)
     elsewhere = {"__version__", "FORMATS", "Problem"}  # plain data, and what `protocols` shows
-    rooms = "adapters aio batch doctor errors eval export parts problem protocols runs search tables tracking"
-    for module in ("espalier", *(f"espalier.{room}" for room in rooms.split())):
+    for module in ("espalier", *(f"espalier.{room}" for room in reference.ROOMS.split())):
         public = set(importlib.import_module(module).__all__)
         here = {name for place, name in shown if place == module}
         assert here <= public <= here | elsewhere, module
+
+
+@pytest.mark.skipif(any(esp.doctor.build_info()["parts"].values()), reason="a part is left out of this build")
+def test_the_python_reference_is_what_signatures_and_docstrings_say(tool: Callable[[str], Any]):
+    for file, text in tool("make_python_reference").files().items():
+        assert file.read_text(encoding="utf-8") == text, "run tools/make_python_reference.py"
+
+
+def test_the_cpp_reference_is_what_the_headers_say_and_shows_every_public_name(tool: Callable[[str], Any]):
+    reference, public = tool("make_cpp_reference"), tool("public_names")
+    pages = {file.stem: file.read_text(encoding="utf-8") for file in reference.PAGES.glob("*.md")}
+    for folder, text in pages.items():
+        assert folder == "index" or text == reference.page(text), "run tools/make_cpp_reference.py"
+    for header in (ROOT / "include/espalier").glob("*/**/*.hpp"):
+        folder = header.relative_to(ROOT / "include/espalier").parts[0]
+        for name in public.names_of(header.read_text(encoding="utf-8")) if "detail" not in header.parts else ():
+            assert re.search(rf"\b{name}\b", pages[folder]), f"{header}: {name}"
+    for row in ("| `w` | `double` | `1.4142135623730951` | exploration weight, >= 0 |",
+                "| `outvoted` | the majority decided otherwise |"):  # fmt: skip
+        assert row in pages["policy"] + pages["core"]
+    assert "options_" not in pages["policy"], "private members stay private"
+
+
+def test_what_pages_show_of_an_example_stands_in_it():
+    examples = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "examples").glob("*.cpp"))
+    shown = [
+        block
+        for page in (ROOT / "docs/reference/cpp").glob("*.md")
+        for block in re.findall(r"^```cpp\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+        if "int main" not in block
+    ]
+    assert len(shown) > 5 and [block for block in shown if block not in examples] == []
 
 
 def test_curl_is_tried_with_every_call_that_the_clients_make():

@@ -45,7 +45,7 @@ struct Lexical {
   friend bool operator==(const Lexical&, const Lexical&) = default;
 };
 
-/// The settings of `espalier expand` and `espalier answer`, in groups. detail/settings_table.hpp says what each means,
+/// The settings of `espalier expand` and `espalier answer`, in groups. run/settings_table.hpp says what each means,
 /// under which name users set it, and whether it decides the trees.
 struct Settings {
   enum class Task : std::uint8_t {
