@@ -149,16 +149,12 @@ def test_answer_sees_no_gold_that_is_in_the_file(files: Path, tmp_path: Path):
         assert json.loads(line)["golden_answers"] == [] and not json.loads(line)["oracle"]
 
 
-@pytest.mark.parametrize("more", [[], ["--dry-run"]])
-def test_a_method_that_has_nothing_to_search_is_refused_at_once(files: Path, tmp_path: Path, more: list[str]):
+def test_a_method_that_has_nothing_to_search_is_refused_at_once_unless_it_never_searches(files: Path, tmp_path: Path):
     given = [*inputs(files)[:2], *inputs(files)[4:], "--limit", 2]
-    said = refused(2, "answer", "--method", "standard-rag", *given, "--out", tmp_path / "rag", *more)
-    assert "name a --corpus, an --index or the URL of a --retriever" in said
-    assert not (tmp_path / "rag").exists()
-
-
-def test_a_method_that_never_searches_needs_nothing_to_search(files: Path, tmp_path: Path):
-    given = [*inputs(files)[:2], *inputs(files)[4:], "--limit", 2]
+    for more in ([], ["--dry-run"]):
+        said = refused(2, "answer", "--method", "standard-rag", *given, "--out", tmp_path / "rag", *more)
+        assert "name a --corpus, an --index or the URL of a --retriever" in said
+        assert not (tmp_path / "rag").exists()
     good("answer", "--method", "direct", *given, "--out", tmp_path / "direct")
 
 
@@ -220,9 +216,8 @@ def test_debug_shows_the_traceback(monkeypatch):
 
 
 def test_a_reader_that_closes_early_is_no_error(files: Path, tmp_path: Path):
-    command = shlex.join(
-        [sys.executable, "-m", "espalier.cli", "answer", *inputs(files), "--out", str(tmp_path / "out")]
-    )
+    words = ["answer", *inputs(files), "--out", str(tmp_path / "out")]
+    command = shlex.join([sys.executable, "-m", "espalier.cli", *words])
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command} | head -n 0"], capture_output=True, text=True)
     assert done.returncode == 0
     assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr
@@ -230,10 +225,8 @@ def test_a_reader_that_closes_early_is_no_error(files: Path, tmp_path: Path):
 
 def test_a_terminal_shows_a_bar(files: Path, tmp_path: Path):
     master, slave = pty.openpty()
-    arguments = ["expand", *inputs(files), "--out", str(tmp_path)]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "espalier.cli", *arguments], stdout=subprocess.DEVNULL, stderr=slave
-    )
+    command = [sys.executable, "-m", "espalier.cli", "expand", *inputs(files), "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=slave)
     os.close(slave)
     shown = b""
     while True:

@@ -122,10 +122,7 @@ AMBIG_HUB = {
     "annotations": {
         "type": ["singleAnswer", "multipleQAs"],
         "answer": [["Ned"], []],
-        "qaPairs": [
-            {"question": [], "answer": []},
-            columns([list(pair.values()) for pair in PAIRS], "question", "answer"),
-        ],
+        "qaPairs": [columns(pairs, "question", "answer") for pairs in ([], [list(pair.values()) for pair in PAIRS])],
     },
 }
 
@@ -198,9 +195,8 @@ def test_a_set_of_decex_rag_goes_by_its_source_ids(tmp_path: Path):
 @pytest.mark.parametrize("row", [TWO_WIKI, TWO_WIKI_HUB])
 def test_2wiki_gives_a_chain_and_takes_aliases(tmp_path: Path, row: dict[str, Any]):
     file = put(tmp_path / "dev.json", [row])
-    names = put(
-        tmp_path / "id_aliases.json", json.dumps({"Q_id": "Q7", "aliases": ["Cleopatra", "Cleo"], "demonyms": []})
-    )
+    aliases = {"Q_id": "Q7", "aliases": ["Cleopatra", "Cleo"], "demonyms": []}
+    names = put(tmp_path / "id_aliases.json", json.dumps(aliases))
     assert one(file).answers == ["Cleo"]
     assert one(file, aliases=read_aliases(names)).answers == ["Cleo", "Cleopatra"]
     without_id = put(tmp_path / "plain.json", [row | {"answer_id": ""}])
@@ -250,9 +246,8 @@ def test_flashrag_gives_musique_a_paragraph_a_step(tmp_path: Path):
     ]
     steps[1]["support_paragraph"] = {"idx": 1, "title": "Eve"}
     broken = put(tmp_path / "broken.jsonl", [row])
-    with pytest.raises(
-        esp.errors.InputError, match=r"'metadata.question_decomposition.support_paragraph': .* 'paragraph_text'"
-    ):
+    said = r"'metadata.question_decomposition.support_paragraph': .* 'paragraph_text'"
+    with pytest.raises(esp.errors.InputError, match=said):
         one(broken)
 
 
@@ -348,10 +343,8 @@ def test_only_the_first_paragraph_of_a_title_is_supporting(tmp_path: Path):
 
 
 def test_a_question_under_two_ids_is_said_once(tmp_path: Path):
-    rows = [
-        {"id": id, "question": text, "golden_answers": ["x"]}
-        for id, text in (("a", "Who?"), ("b", "Why?"), ("c", "who"))
-    ]
+    asked = {"a": "Who?", "b": "Why?", "c": "who"}
+    rows = [{"id": id, "question": text, "golden_answers": ["x"]} for id, text in asked.items()]
     file = put(tmp_path / "q.jsonl", rows)
     said = "'a' and 'c' ask the same question"
     assert good("questions", file, "--out", tmp_path / "out.jsonl").stderr.count(said) == 1

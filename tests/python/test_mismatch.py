@@ -119,9 +119,7 @@ def test_every_function_has_a_signature_that_is_understood():
             for line in (getattr(function, "__doc__", None) or "").splitlines():
                 if "(" not in line or " -> " not in line or not line[0].isidentifier():
                     continue
-                said = (
-                    f"{name}(): incompatible function arguments. The following ...:\n    1. {line[line.index('(') :]}"
-                )
+                said = f"{name}(): incompatible function arguments. The following:\n    1. {line[line.index('(') :]}"
                 assert "cannot be called" not in sentence(said, (), {"no such option": 1}), line
 
 

@@ -126,9 +126,8 @@ def test_tree_search_finds_the_best_move(board):
 def test_equal_actions_become_one_child_and_no_more_count_than_were_asked_for():
     class Repeated(Bandit):
         def propose(self, states, kinds, counts):
-            return [
-                [Proposal((0,), 0.25), Proposal((1,), 0.25), Proposal((0,), 0.5), Proposal((2,), 9.0)] for _ in states
-            ]
+            proposed = [Proposal((0,), 0.25), Proposal((1,), 0.25), Proposal((0,), 0.5), Proposal((2,), 9.0)]
+            return [proposed for _ in states]
 
     for search in (mcts, layered):
         [tree] = search(Repeated([]), [None], lambda states: [0.5] * len(states), width=3)

@@ -171,9 +171,8 @@ def test_curl_is_tried_with_every_call_that_the_clients_make():
     called = re.compile(r"\b(?:curl_[a-z_]+|CURL(?:OPT|INFO|MOPT|U?PART|_HTTP_VERSION)_\w+|CURLVERSION_\w+)")
     headers = (ROOT / "include/espalier/backend").rglob("*.hpp")
     used = {name for header in headers for name in called.findall(header.read_text("utf-8"))}
-    [tried] = re.findall(
-        r"set\(espalier_http_try (.*?)\]=\]", (ROOT / "cmake/components.cmake").read_text("utf-8"), re.DOTALL
-    )
+    components = (ROOT / "cmake/components.cmake").read_text("utf-8")
+    [tried] = re.findall(r"set\(espalier_http_try (.*?)\]=\]", components, re.DOTALL)
     assert "CURLINFO_RETRY_AFTER" in used and used - set(called.findall(tried)) == set()
 
 
@@ -182,9 +181,8 @@ def test_what_ci_installs_is_named_by_hash_and_its_actions_by_commit():
     assert used and all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", action) for action in used)
     lock = (ROOT / "tools/python.lock").read_text(encoding="utf-8")
     packages = re.split(r"\n(?=[a-z])", lock)[1:]
-    assert len(packages) > 100 and all(
-        re.match(r"[\w.-]+==\S+.* \\\n    --hash=sha256:[0-9a-f]{64}", one) for one in packages
-    )
+    locked = re.compile(r"[\w.-]+==\S+.* \\\n    --hash=sha256:[0-9a-f]{64}")
+    assert len(packages) > 100 and all(map(locked.match, packages))
     assert "//" not in lock  # no address of an index
     named = {re.split(r"\W*==", one)[0] for one in packages}
     wanted = "pip pytest ruff mypy scikit-build-core pybind11 cmeel-fmt sphinx auditwheel numpy xllamacpp llguidance"

@@ -25,10 +25,8 @@ def test_options_of_the_outputs_change_nothing_but_the_outputs(finished: Path, t
     margins = [row["provenance"]["margin"] for row in rows(tmp_path / "again" / "dpo.jsonl")]
     assert margins and min(margins) >= 0.9 - 1e-9
     assert len(margins) < len(rows(finished / "dpo.jsonl"))
-    assert (
-        esp.rescore(finished, {"margin": 0.9}, out=tmp_path / "third").summary["calls"]
-        == json.loads(done.stdout)["calls"]
-    )
+    third = esp.rescore(finished, {"margin": 0.9}, out=tmp_path / "third")
+    assert third.summary["calls"] == json.loads(done.stdout)["calls"]
 
 
 def test_branches_that_were_never_grown_are_counted_as_undetermined(finished: Path, tmp_path: Path):

@@ -130,9 +130,8 @@ def test_a_stream_says_the_same(files: Path, world: esp.World):
         assert content == whole["choices"][0]["message"]["content"]
         assert [chunk["choices"][0]["finish_reason"] for chunk in chunks] == [None] * (len(chunks) - 1) + ["stop"]
         assert chunks[-1]["espalier"] == whole["espalier"] and "usage" not in chunks[-1]
-        *_, usage, _ = await client.events(
-            COMPLETIONS, chat(question, stream=True, stream_options={"include_usage": True})
-        )
+        with_usage = chat(question, stream=True, stream_options={"include_usage": True})
+        *_, usage, _ = await client.events(COMPLETIONS, with_usage)
         assert json.loads(usage)["usage"] == whole["usage"] and json.loads(usage)["choices"] == []
 
     check(test, simulated(files))
@@ -210,9 +209,8 @@ def test_the_last_message_is_the_question_and_what_has_no_effect_is_said(files: 
 
     async def test(client: Client) -> None:
         _, alone, _ = await client.post(COMPLETIONS, chat(text))
-        _, reply, _ = await client.post(
-            COMPLETIONS, {"model": "m", "messages": messages, "temperature": 0.1, "user": None}
-        )
+        more = {"temperature": 0.1, "user": None}
+        _, reply, _ = await client.post(COMPLETIONS, {"model": "m", "messages": messages, **more})
         assert reply["choices"] == alone["choices"] and reply["usage"] == alone["usage"]
         assert reply["espalier"]["ignored"] == ["temperature", "messages[0]", "messages[1]", "messages[2]"]
 

@@ -65,9 +65,8 @@ def test_the_protocol_to_the_letter():
         assert (await client.post("/retrieve", {"queries": []}))[1] == {"result": []}
         _, reply, _ = await client.post("/retrieve", {"query": "a", "top_k": 2})
         assert reply == [{"id": "p", "title": "T", "text": "a 2", "score": 1.5}]
-        _, reply, _ = await client.post(
-            "/retrieve", {"queries": ["a"], "query": "a", "top_k": 2, "return_scores": True}
-        )
+        asked = {"queries": ["a"], "query": "a", "top_k": 2, "return_scores": True}
+        _, reply, _ = await client.post("/retrieve", asked)
         assert reply == {"result": [[hit]]}
         assert (await client.get("/health"))[:2] == (200, {"status": "ok"})
         assert await client.metric("espalier_requests_total") == 7  # this one is not yet counted
