@@ -1,7 +1,5 @@
 """The event loop for `async def` functions: the one that awaits the run, or one in its own thread."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 import time

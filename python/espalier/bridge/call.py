@@ -1,7 +1,5 @@
 """Calls of user functions that serve as model, retriever and so on."""
 
-from __future__ import annotations
-
 import logging
 import re
 import threading

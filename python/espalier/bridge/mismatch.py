@@ -1,7 +1,5 @@
 """What is said of a call whose arguments do not fit: one line in place of pybind11's signatures."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence

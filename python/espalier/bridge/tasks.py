@@ -1,7 +1,5 @@
 """The tasks of functions that are called once per request."""
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from contextlib import suppress

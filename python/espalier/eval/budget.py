@@ -1,7 +1,5 @@
 """What a question may cost, for all methods alike."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

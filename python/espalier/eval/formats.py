@@ -1,7 +1,5 @@
 """Tables as Markdown, CSV and LaTeX."""
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Which runs an evaluation consists of, and with which settings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pictures of an evaluation: scores against cost, by hop count, and along sweeps."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from itertools import groupby

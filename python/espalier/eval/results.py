@@ -1,8 +1,6 @@
 """Methods side by side, as a folder of files: runs by `answer`, which sees no gold, scores, what chance could have
 done, and what it all cost."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -1,7 +1,5 @@
 """What each answer of a run is worth and what it cost: one row per question, whatever became of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Two runs over the same questions, question by question."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Nothing here depends on the version of a random number generator: the draws are 
 their index, so equal scores give equal intervals everywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """What an evaluation found, as tables of cells that are still numbers and text."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias

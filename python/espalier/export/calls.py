@@ -5,8 +5,6 @@ turn's content, without the marks of thoughts. Rows are as runs ask for tools: t
 same line below a prompt.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The data card: where the rows come from, how they were made, how many there are, who owns them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Rows that a trainer would silently drop or cut, or refuse, because they are too long for it."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence

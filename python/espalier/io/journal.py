@@ -1,7 +1,5 @@
 """Opens journals, to look into them."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What is printed. No text of a model, a server or a file moves the cursor, hides words or begins a line of its own."""
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import TextIO

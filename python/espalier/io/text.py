@@ -1,7 +1,5 @@
 """Text of models, documents and servers in a table: nothing in it may act as markup, formula or control sequence."""
 
-from __future__ import annotations
-
 import re
 
 from ..errors import one_line

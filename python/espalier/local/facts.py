@@ -1,7 +1,5 @@
 """What a model in this process is and needs, told before it is loaded."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from ..io.files import read_object

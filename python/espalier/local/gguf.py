@@ -1,7 +1,5 @@
 """The header of a GGUF file, read before llama.cpp loads it."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import struct

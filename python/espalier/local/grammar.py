@@ -1,7 +1,5 @@
 """Grammars as masks over the next tokens, by llguidance."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

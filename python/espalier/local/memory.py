@@ -1,7 +1,5 @@
 """What this process may still use of the machine."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What `gguf:FILE` and `hf:FOLDER` name."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Mapping

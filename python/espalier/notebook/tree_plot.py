@@ -1,8 +1,6 @@
 """A tree as a picture: boxes from left to right, the path to the answer in bold, pruned branches dashed; and which
 of many nodes are shown."""
 
-from __future__ import annotations
-
 import heapq
 import os
 import textwrap

@@ -1,7 +1,5 @@
 """Estimates a run's cost from a small simulated one."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

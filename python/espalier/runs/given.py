@@ -4,8 +4,6 @@ A setting may hold a part of espalier or a Python function. `gguf:FILE` and `hf:
 name beside it (`model_name`, `retriever_name` ...) is a function's fingerprint.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager

@@ -1,8 +1,6 @@
 """The table of a run's settings, as the compiled part has it, and what an address in a setting says beside where
 something is: `URL?name=NAME&profile=NAME`, as `gguf:FILE?slots=N`."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

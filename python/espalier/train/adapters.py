@@ -1,7 +1,5 @@
 """LoRA adapters: small matrices that are trained in place of a model's weights, and are merged into them at the end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import peft

@@ -1,7 +1,5 @@
 """Batches of rows of nearly equal length, so that little is padding, and their losses that are our own."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

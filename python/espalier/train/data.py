@@ -1,7 +1,5 @@
 """The rows of one run or of several, and what is to be said of where they come from."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Rows as token ids, with what each token weighs in the loss."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """The folder of a training: its plan, its checkpoints, whole or absent, while it runs, and its files at the end."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

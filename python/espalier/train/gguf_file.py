@@ -1,8 +1,6 @@
 """A trained Llama as one file that llama.cpp reads, and how tokenizers split a text before merges, by llama.cpp's names
 of the ways (`tokenizer.ggml.pre`)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path

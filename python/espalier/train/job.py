@@ -1,7 +1,5 @@
 """One stage of training, from its options to its files."""
 
-from __future__ import annotations
-
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version

@@ -1,7 +1,5 @@
 """New small models: a Llama from random weights, with a tokenizer that is trained on the rows."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

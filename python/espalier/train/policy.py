@@ -1,7 +1,5 @@
 """The model that is trained, and its tokenizer, whatever they are made from."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable, Sequence

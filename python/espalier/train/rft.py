@@ -1,7 +1,5 @@
 """Rejection-sampling fine-tuning: sample, keep what is right, and train the model on it."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Training itself, once its options and rows have been read: all that needs torch."""
 
-from __future__ import annotations
-
 import logging
 import math
 import shutil

@@ -1,7 +1,5 @@
 """What stages that sample from the model share: their options, and the runs that they ask of the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A trained value model or process reward model that says numbers of texts, in batches."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What --model names: a folder, `gguf:FILE` or `micro:SIZE`."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

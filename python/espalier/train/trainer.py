@@ -1,7 +1,5 @@
 """The loop of training: that of transformers, with whole checkpoints, batches by length, and a stop at a bad loss."""
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

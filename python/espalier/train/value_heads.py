@@ -4,8 +4,6 @@ The file is `value_heads.safetensors`: `plan.weight` [1, d], `plan.bias` [1], `s
 [1] as 4-byte floats, d = the width of the model. The C++ value head (`--value-head FILE`) reads it too.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

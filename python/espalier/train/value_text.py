@@ -9,8 +9,6 @@ paragraph each. A text that is too long loses the oldest part of its history. Th
 cut.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

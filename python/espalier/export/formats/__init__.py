@@ -1,7 +1,5 @@
 """Every format, a family of them a file."""
 
-from __future__ import annotations
-
 from ..format import Format
 from .pairs import PAIRS
 from .rl import RL

@@ -1,7 +1,5 @@
 """Two continuations of a text of which one is better, and steps that are worth something."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Direct preference optimisation of single steps by TRL: a pair's tokens are those of the two steps alone."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass

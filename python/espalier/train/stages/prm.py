@@ -1,7 +1,5 @@
 """A process reward model from pairs of steps (ProRAG, Eq. 4), or from the shares of good completions (AirRAG)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

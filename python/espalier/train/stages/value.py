@@ -1,7 +1,5 @@
 """A value model: two heads beside the policy's own loss (DecoupleRAG)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
