@@ -11,6 +11,7 @@ from .commands.shared.parser import EXIT_CODES, Parser, add_command
 from .doctor.inputs import distribution
 from .errors import Error, InputError, MissingPart, PolicyError, StoreError
 from .gone import gone_command
+from .io.files import FULL
 from .io.terminal import say, say_error
 
 NAMES = (
@@ -57,6 +58,8 @@ def run(argv: Sequence[str]) -> int:
 def told(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"standard output: {error.strerror}"
     return "too little memory" if isinstance(error, MemoryError) else str(error)
 
 

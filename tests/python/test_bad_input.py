@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,15 @@ def test_what_is_no_file_is_refused_and_nobody_waits_for_it(files: Path, tmp_pat
             assert path.name in refused(3, *words, f"--{path.parent.name}", value)
 
 
+def test_a_file_that_was_never_written_is_refused_at_once(files: Path, tmp_path: Path):
+    sparse = tmp_path / "sparse.jsonl"
+    shutil.copyfile(files / "corpus.jsonl", sparse)
+    os.truncate(sparse, 1 << 40)
+    for command in (["expand", *inputs(files)[:2]], ["index", "build"], ["expand", "--questions", sparse]):
+        said = refused(3, *command, "--corpus", sparse, "--out", tmp_path / "out")
+        assert f"{sparse}: cannot be read: most of it was never written" in said
+
+
 def test_a_pipe_with_an_end_is_read(files: Path, tmp_path: Path):
     for option, command in {"corpus": ["index", "build"], "questions": ["expand", *inputs(files)]}.items():
         end, begin = os.pipe()
@@ -93,8 +103,14 @@ def test_too_little_memory_is_said_in_one_line_and_nothing_waits():
         assert done.returncode == 1 or kib > 60_000
 
 
-def test_a_reader_that_leaves_ends_a_command_in_peace():
-    for line in ("options | head -1", "options >&-", "--help | head -1"):
-        shell = ["bash", "-c", f"set -o pipefail; {sys.executable} -m espalier.cli {line}"]
-        done = subprocess.run(shell, capture_output=True, text=True)
-        assert (done.returncode, done.stderr) == (0, ""), line
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        *((line, 0, "") for line in ("options | head -1", "options >&-", "--help | head -1")),
+        ("options >/dev/full", 3, "espalier: standard output: No space left on device\n"),
+    ],
+)
+def test_a_reader_that_leaves_ends_a_command_in_peace_and_a_full_disk_is_named(line: str, code: int, said: str):
+    shell = ["bash", "-c", f"set -o pipefail; {sys.executable} -m espalier.cli {line}"]
+    done = subprocess.run(shell, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (code, said)

@@ -114,6 +114,26 @@ def test_a_chat_template_that_needs_too_much_is_refused_before_it_is_used(tmp_pa
             check_templates({"default": "{{ messages[0].content }}", "tool_use": text}, "folder")
 
 
+@pytest.mark.skipif(find_spec("transformers") is None, reason="transformers is not installed")
+@pytest.mark.parametrize(
+    ("file", "text", "said"),
+    [
+        ("tokenizer_config.json", '{"a":' + "[" * 50_000 + "]" * 50_000 + "}", "cannot be loaded (maximum recursion"),
+        ("tokenizer_config.json", '{"auto_map":{"AutoTokenizer":["x.Y","x.Y"]}}', "contains custom code"),
+        ("tokenizer.json", "{", "cannot be loaded"),
+        ("chat_template.jinja", "{{ 1 / 0 }}", "refuses a conversation: division by zero"),
+        ("chat_template.jinja", "{% include 'x' %}", "refuses a conversation: no loader"),
+        ("chat_template.jinja", "{{ ''.__class__.__mro__ }}", "refuses a conversation: access to attribute"),
+    ],
+)
+def test_a_tokenizer_of_a_stranger_fails_in_one_line_and_runs_nothing(file: str, text: str, said: str, tmp_path: Path):
+    byte_tokenizer().save_pretrained(tmp_path)
+    (tmp_path / file).write_text(text)
+    with pytest.raises(esp.errors.InputError) as failed:
+        Tokenizer(str(tmp_path)).render([{"role": "user", "content": "Hi"}])
+    assert said in str(failed.value)
+
+
 def test_names_of_folders_and_questions_lead_nowhere_else(files: Path, tmp_path: Path):
     line = ["expand", *inputs(files), "--limit", "1"]
     assert main([*line, "--out", str(tmp_path / "plain")]) == 0

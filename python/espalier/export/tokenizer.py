@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError, needed
-from ..local.template import check_templates
+from ..errors import InputError, first_line, needed
+from ..local.template import check_templates, in_template
 from .calls import Reply, schema, user
 from .records import Dialogue
 
@@ -79,10 +79,9 @@ class Tokenizer:
     def __init__(self, name: str) -> None:
         transformers = needed("transformers", "a tokenizer")
         try:
-            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = str(error).strip().splitlines()[:1]
-            raise InputError(f"--tokenizer '{name}': cannot be loaded ({' '.join(reason)})") from None
+            self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        except Exception as error:  # whatever stands in its files
+            raise InputError(f"--tokenizer '{name}': cannot be loaded ({first_line(error)})") from None
         self._named(f"--tokenizer '{name}'", Path(name).name if Path(name).is_dir() else name)
 
     @classmethod
@@ -126,19 +125,12 @@ class Tokenizer:
         return self.encode(self.render(said, begin_answer=begin_answer, tools=tools), special=False)[0]
 
     def render(self, turns: Sequence[Turn], *, begin_answer: bool = False, tools: Sequence[Turn] | None = None) -> str:
-        jinja2 = needed("jinja2", "a chat template")
+        needed("jinja2", "a chat template")
         if not self._tokenizer.chat_template:
             raise InputError(f"tokenizer '{self.name}' has no chat template, which conversations need")
-        try:
-            text = self._tokenizer.apply_chat_template(
-                [dict(turn) for turn in turns],
-                tools=[dict(tool) for tool in tools] if tools else None,
-                tokenize=False,
-                add_generation_prompt=begin_answer,
-            )
-        except jinja2.TemplateError as error:
-            raise InputError(f"the chat template of '{self.name}' refuses a conversation: {error}") from None
-        return str(text)
+        shown = [dict(tool) for tool in tools] if tools else None
+        said = [dict(turn) for turn in turns]
+        return in_template(self._tokenizer, said, self.name, tools=shown, add_generation_prompt=begin_answer)
 
     def need_tools(self) -> None:
         """Raises InputError if the chat template leaves out what a call of a tool says."""

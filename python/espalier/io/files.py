@@ -16,6 +16,8 @@ from .._core import Tree
 from ..errors import InputError
 from .text import json_escape
 
+FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
+"""Errors of a write, which name no file by themselves."""
 LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
@@ -81,7 +83,7 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None and error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO):
+        if error.filename is None and error.errno in FULL:
             error.filename = os.fspath(path)
         raise
 

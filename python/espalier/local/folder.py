@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, first_line
+from ..io.files import opened
 
 WEIGHTS = "*.safetensors"
 FILES = ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja")
@@ -33,8 +34,8 @@ def folder_hash(folder: Path) -> str:
     for path in [*(folder / name for name in FILES), *weights(folder)]:
         if path.is_file():
             digest.update(f"{path.name}\0{path.stat().st_size}\0".encode())
-            with path.open("rb") as opened:
-                while block := opened.read(1 << 20):
+            with opened(path) as file:
+                while block := file.read(1 << 20):
                     digest.update(block)
     return digest.hexdigest()
 

@@ -152,7 +152,7 @@ def content_hash(file: str | Path) -> str:
     """32 hexadecimal digits of the content of the file, or of all parts of one that was split."""
     digest = hashlib.blake2b(digest_size=16)
     for part in parts(Path(file)):
-        with part.open("rb") as opened:
-            while block := opened.read(1 << 20):
+        with opened(part) as one:
+            while block := one.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()

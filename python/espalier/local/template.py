@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, first_line
 
 TRIAL = """
 import itertools, re, resource, sys
@@ -29,6 +30,14 @@ def check_templates(templates: object, where: object) -> None:
     for text in templates.values() if isinstance(templates, Mapping) else [templates]:
         if isinstance(text, str) and not is_small(text):
             raise InputError(f"{where}: its chat template needs too much time, memory or text")
+
+
+def in_template(tokenizer: Any, turns: Sequence[Mapping[str, Any]], name: str, **told: Any) -> str:
+    """A conversation in a tokenizer's chat template. Raises InputError where that fails."""
+    try:
+        return str(tokenizer.apply_chat_template(turns, tokenize=False, **told))
+    except Exception as error:  # whatever a template does
+        raise InputError(f"the chat template of '{name}' refuses a conversation: {first_line(error)}") from None
 
 
 @cache

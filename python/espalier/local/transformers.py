@@ -15,7 +15,7 @@ from .decoding import Decoder, Keep, bare_text, prefilled
 from .folder import check_folder, folder_hash, loaded, weights
 from .llama_cpp import Held
 from .memory import available_memory, gib
-from .template import check_templates
+from .template import check_templates, in_template
 
 
 class Transformers(Held):
@@ -117,13 +117,8 @@ class Transformers(Held):
                 yield bare_text(prompt)
                 continue
             begun = prefilled(prompt)
-            yield self._tokenizer.apply_chat_template(
-                prompt.messages,
-                tokenize=False,
-                add_generation_prompt=not begun,
-                continue_final_message=begun,
-                **self._template,
-            )
+            told = {"add_generation_prompt": not begun, "continue_final_message": begun, **self._template}
+            yield in_template(self._tokenizer, prompt.messages, self.name, **told)
 
     def _ids(self, prompts: Sequence[Prompt]) -> dict[str, list[int]]:
         texts = list(dict.fromkeys(self._texts(prompts)))
