@@ -203,7 +203,7 @@ TEST_CASE("Ollama's replies are read: thoughts, stops that it took away, errors,
     CHECK(test::failure_of(outcome(damaged)).kind == Kind::transport);
 }
 
-TEST_CASE("a usage beyond any model is no usage, is said once, and the reply stays") {
+TEST_CASE("a usage that cannot be is no usage, is said once, and the reply stays; prompts in caches are counted") {
   struct Told {
     Completion completion;
     std::vector<std::string> said;
@@ -224,7 +224,18 @@ TEST_CASE("a usage beyond any model is no usage, is said once, and the reply sta
     CHECK(all.completion.text == "yes");
     return all;
   };
-  for (const Server sort : {Server::other, Server::vllm, Server::openai, Server::llamacpp, Server::ollama})
+  std::vector<std::pair<std::string, std::optional<std::uint32_t>>> cached{
+      {"", std::nullopt},  // what a reply says of its prompt in a cache, and what of it is believed
+      {R"(,"prompt_tokens_details":{"cached_tokens":50})", 50},  // OpenAI, vLLM, SGLang, llama.cpp
+      {R"(,"prompt_tokens_details":{"cached_tokens":0}},"timings":{"cache_n":3)", 0},
+      {R"(,"prompt_tokens_details":null},"timings":{"cache_n":3)", 3},  // llama.cpp
+      {R"(},"meta_info":{"cached_tokens":4)", 4},                       // SGLang
+      {R"(,"prompt_cache_hit_tokens":5)", 5},                           // DeepSeek
+      {R"(,"cached_tokens":6)", 6}};                                    // Moonshot
+  for (const std::string value : {"-1", "2.5", "\"7\"", "null", "true", "[7]", "{}", "51", "51000000000000000"})
+    cached.emplace_back(R"(,"prompt_tokens_details":{"cached_tokens":)" + value + "}", std::nullopt);
+  for (const Server sort :
+       {Server::other, Server::vllm, Server::sglang, Server::openai, Server::llamacpp, Server::ollama})
     for (const bool stream : {false, true}) {
       CAPTURE(static_cast<int>(sort));
       const bool ollama = sort == Server::ollama;
@@ -245,6 +256,13 @@ TEST_CASE("a usage beyond any model is no usage, is said once, and the reply sta
       CHECK(fits.completion.prompt_tokens == 120);
       CHECK(fits.completion.completion_tokens == 16777216);
       CHECK(fits.said.empty());
+      for (const auto& [beside, reused] : cached) {
+        if (ollama && test::holds(beside, "},")) continue;  // it has no usage to stand beside
+        const Told one = told(sort, usage("50", "2") + beside, stream);
+        CHECK_MESSAGE(one.completion.reused_tokens == (ollama ? std::nullopt : reused), beside);
+        CHECK(one.completion.prompt_tokens == 50);
+        CHECK(one.said.size() == (!ollama && test::holds(beside, "51") ? 1 : 0));
+      }
     }
 }
 
@@ -353,7 +371,8 @@ TEST_CASE("llama.cpp gets as many samples at once as it has slots, and its chunk
            R"("},"finish_reason":)" + (end.empty() ? "null" : "\"" + end + "\"") + "}]}\n\n";
   };
   const auto usage = [](int tokens) {
-    return R"(data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":)" + std::to_string(tokens) + "}}\n\n";
+    return R"(data: {"choices":[],"timings":{"cache_n":4},"usage":{"prompt_tokens":7,"completion_tokens":)" +
+           std::to_string(tokens) + "}}\n\n";
   };
   FaultServer server([&](const Received& request, std::size_t) {
     if (request.path == "/props") return Answer{.body = R"({"total_slots":2})"};
@@ -371,6 +390,9 @@ TEST_CASE("llama.cpp gets as many samples at once as it has slots, and its chunk
     CHECK(replies[i].value().prompt_tokens == 7);
   }
   CHECK(replies[1].value().finish == Completion::Finish::length);
+  CHECK(replies[0].value().reused_tokens == 4);  // and 3 are read, once
+  CHECK(replies[1].value().reused_tokens == 7);
+  CHECK_FALSE(replies[2].value().reused_tokens.has_value());
   REQUIRE(server.received().size() == 3);
   for (const auto& request : server.received()) {
     const bool both =

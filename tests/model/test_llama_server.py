@@ -38,6 +38,12 @@ class Server:
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
 
+    def read(self) -> int:
+        """Prompt tokens that it has computed since its start."""
+        key = {"Authorization": f"Bearer {os.environ[key_variable()]}"}
+        with urllib.request.urlopen(urllib.request.Request(f"{self.address}/metrics", headers=key)) as page:
+            return int(page.read().split(b"\nllamacpp:prompt_tokens_total ")[1].split()[0])
+
     def plain(self, **request: Any) -> dict[str, Any]:
         given = {"model": "model", "prompt": PROMPT, "max_tokens": 12, "temperature": 1, **request}
         status, reply = self.ask(f"{self.url}/completions", given)
@@ -147,8 +153,11 @@ def test_a_run_whose_replies_come_in_chunks_is_the_same(server: Server, tmp_path
     for stream in (False, True):
         asked = {name: tmp_path / f"{name}.jsonl" for name in ("questions", "corpus")} | {"stream": stream}
         asked |= {"model": server.url, "model_name": "model", "api_key_file": tmp_path / "key", "in_flight": 1}
-        asked["prompts"] = ROOT / "examples/compact_prompts"
+        asked |= {"prompts": ROOT / "examples/compact_prompts", "constrain": "off"}
+        before = server.read()
         run = esp.expand(**asked, out=tmp_path / str(stream), set=small)
-        assert run.open == 0
+        told = run.summary["prompt_cache"].values()
+        assert run.open == 0 and sum(one["read"] for one in told) == server.read() - before
+        assert sum(one["prompt_tokens"] for one in told) == run.summary["prompt_tokens"]
         made.append([(run.out / f"{name}.jsonl").read_bytes() for name in ("trees", "answers", "sft", "dpo")])
     assert made[0] == made[1] and made[0][0].count(b"\n") == 1

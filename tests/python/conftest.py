@@ -190,9 +190,10 @@ def sensible(request: dict[str, Any]) -> str:
     return f"I think so. {stop.replace('/', '')} thing {draw % 4} {stop}"
 
 
-def completion(text: str) -> tuple[int, bytes]:
+def completion(text: str, **told: object) -> tuple[int, bytes]:
+    """`told`: more of its usage."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10}
+    usage = {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10, **told}
     return 200, json.dumps({"choices": [choice], "usage": usage}).encode()
 
 

@@ -81,6 +81,13 @@ def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: 
     assert len(requests) == 1 + 2 * len(prompts) and {request["model"] for request in requests} == {"m"}
 
 
+def test_a_server_that_says_what_it_had_read_before_is_quoted(doctor):
+    told = {"prompt_tokens_details": {"cached_tokens": 2}}
+    found = asked(doctor, lambda _: completion("a", **told))[1]["model"][0]["found"]
+    assert found.endswith(" s; prompt tokens: 7 asked of servers, which reused 2 and read 5")
+    assert asked(doctor, "a")[1]["model"][0]["found"].endswith(" s")
+
+
 def test_a_server_that_does_not_say_what_it_is_is_a_warning(doctor):
     code, found, _ = asked(doctor, "an answer", owner="")
     (sort,) = found["model's server"]

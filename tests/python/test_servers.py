@@ -4,11 +4,24 @@ and several servers for one model."""
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import espalier as esp
 import pytest
-from conftest import ModelServer, completion, contents, espalier, good, inputs, needs_http, needs_journal, refused
+from conftest import (
+    ModelServer,
+    completion,
+    contents,
+    espalier,
+    good,
+    inputs,
+    needs_http,
+    needs_journal,
+    refused,
+    rows,
+    sensible,
+)
 
 pytestmark = needs_http
 
@@ -92,6 +105,31 @@ def test_an_unknown_server_is_asked_before_it_is_refused(owner: str, code: int, 
     assert done.returncode == code, done.stderr
     assert bool(server.requests) == (code == 0)
     assert ("'other' cannot be asked for thinking" in done.stderr) == (code == 2)
+
+
+@needs_journal
+def test_what_servers_had_read_before_is_told_by_purpose_and_changes_no_tree(files: Path, tmp_path: Path):
+    words = ("expand", *inputs(files), "--limit", "3", "--constrain", "off", "--model-name", "m")
+    told = {"prompt_tokens_details": {"cached_tokens": 2}}
+    with ModelServer(lambda request: completion(sensible(request), **told)) as server, ModelServer() as silent:
+        done = good(*words, "--model", server.url, "--out", tmp_path / "told")
+        asked = len(server.requests)
+        kept = ("--journal", tmp_path / "told/journal.sqlite")
+        others = [good(*words, "--model", server.url, *kept, "--out", tmp_path / "kept")]
+        others += [good(*words, "--model", silent.url, "--out", tmp_path / "silent")]
+    summary = json.loads((tmp_path / "told/summary.json").read_text())
+    cache = summary["prompt_cache"]
+    assert set(cache) == {name for name, costs in summary["by_purpose"].items() if costs["prompt_tokens"]}
+    assert sum(one["reused"] for one in cache.values()) == 2 * asked  # once where several wait for a reply
+    assert all(one["read"] * 7 == one["prompt_tokens"] * 5 > 0 for one in cache.values())
+    line = f"prompt tokens: {7 * asked:,} asked of servers, which reused {2 * asked:,} and read {5 * asked:,}"
+    assert line in done.stdout and "  reused  read  readable" in re.sub(r" {2,}", "  ", done.stdout)
+    assert sum(row["read_tokens"] for row in rows(tmp_path / "told/costs.jsonl")) == 5 * asked
+    assert "<h3>prompt cache</h3>" in (tmp_path / "told/report.html").read_text(encoding="utf-8")
+    for name, other in zip(("kept", "silent"), others, strict=True):
+        assert "reused" not in other.stdout + (tmp_path / name / "summary.json").read_text()
+        assert "reused_tokens" not in rows(tmp_path / name / "costs.jsonl")[0]
+        assert contents(tmp_path / name) == contents(tmp_path / "told")
 
 
 @needs_journal

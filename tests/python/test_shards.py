@@ -370,7 +370,8 @@ def part(calls: int, question: str, choices: int, explored: int = 0, **notes: st
         "explored": explored,
         "by_purpose": {"rollout": counts | ({"grammar_broken": 1} if calls == 2 else {"thinking_tokens": calls})},
         "first_unread": unread, "pruned": {"outvoted": 3},
-        "notes": told | {f"{name}.jsonl": note for name, note in notes.items()}, "seconds": 1.5,
+        "notes": told | {f"{name}.jsonl": note for name, note in notes.items()},
+        "prompt_cache": {"rollout": {"prompt_tokens": 7, "reused": calls, "read": 7 - calls}}, "seconds": 1.5,
     }  # fmt: skip
 
 
@@ -400,6 +401,7 @@ def test_the_summary_of_shards_is_that_of_the_run_over_all_their_questions():
             "rft.jsonl": "13 steps were left out",
             "trees.jsonl": "exploration changed none of 12 choices: raise it",
         },
+        "prompt_cache": {"rollout": {"prompt_tokens": 14, "reused": 5, "read": 9}},
         "seconds": 3.0,
     }
     assert list(whole["by_purpose"]["rollout"]) == list(counts)

@@ -368,6 +368,34 @@ TEST_CASE("replies that max_tokens cut are counted, read or not") {
   CHECK(costs.repairs == 0);
 }
 
+TEST_CASE("what servers had read before is added up by purpose, once for a shared answer, and is no cost of a tree") {
+  const auto model = [](std::span<const Prompt> prompts) {
+    std::vector<Completion> replies;
+    for (const Prompt& prompt : prompts) {
+      replies.emplace_back("<answer>x</answer>");
+      replies.back().prompt_tokens = 10;
+      replies.back().attempts = 1;
+      if (prompt.purpose() == "own_answer") replies.back().reused_tokens = prompt.sample() == 0 ? 4 : 10;
+    }
+    return replies;
+  };
+  rag::Sampler::Options options{.sampling = {.temperature = 1}};
+  options.by_purpose["own_answer"].temperature = 0;
+  Bench sampled(model), greedy(model, options);
+  for (Bench* bench : {&sampled, &greedy})
+    for (const char* purpose : {"own_answer", "rollout"}) (void)bench->draw(purpose, 2);
+  const auto told = [](const Bench& bench) {
+    CHECK(bench.ledger.execution.prompts.size() == 1);  // nothing is known of rollouts
+    const auto& [reused, read] = bench.ledger.execution.prompts.at("own_answer");
+    return std::tuple(reused, read, bench.ledger.execution.attempts);
+  };
+  CHECK(told(sampled) == std::tuple(14, 6, 4));
+  CHECK(told(greedy) == std::tuple(4, 6, 3));
+  CHECK(greedy.ledger == sampled.ledger);
+  greedy.ledger += sampled.ledger;
+  CHECK(told(greedy) == std::tuple(18, 12, 7));
+}
+
 TEST_CASE("a constrained purpose is asked under its grammar, the others are not") {
   Scripted model;
   std::map<std::string, std::string> grammars;

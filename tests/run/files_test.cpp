@@ -179,6 +179,7 @@ TEST_CASE("rows and sums stand in the order of the questions, in whatever order 
       testing::SmallTree made({"b c d e f g h"});
       made.add(0, testing::SegmentKind::answer, std::string("b c d").substr(0, 1 + 2 * i));
       made.tree.ledger.add_unread("rollout", Ledger::Unread("unread of " + std::to_string(i), 64, Seed(), 0));
+      if (i > 0) made.tree.ledger.execution.prompts["rollout"] = {.reused = i, .read = 10};
       harvest.take(i, std::move(made.tree), 0);
     }
     harvest.commit();
@@ -188,6 +189,10 @@ TEST_CASE("rows and sums stand in the order of the questions, in whatever order 
   const std::string forwards = harvested({0, 1, 2});
   CHECK(harvested({2, 1, 0}) == forwards);
   CHECK(forwards.find("unread of 0") != std::string::npos);
+  const char* cache = R"("prompt_cache":{"rollout":{"prompt_tokens":23,"reused":3,"read":20}})";
+  CHECK(forwards.find(cache) != std::string::npos);
+  const std::string costs = test::read_bytes(folder / "costs.jsonl");
+  CHECK(costs.find(R"("attempts":0})") < costs.find(R"("reused_tokens":1,"read_tokens":10})"));
   // Added from the right, the last digit is 5.
   CHECK(forwards.find("\"f1\":0.4314814814814814,") != std::string::npos);
 }

@@ -106,6 +106,11 @@ class Ledger {
     std::uint64_t cached = 0;                           ///< completions that came from a journal
     std::uint64_t attempts = 0;                         ///< requests sent to servers
     std::map<std::string, std::uint64_t> ungoverned{};  ///< whole replies that broke their grammar, by purpose
+    /// Prompt tokens where servers say which of them they had read before.
+    struct Prompts {
+      std::uint64_t reused = 0, read = 0;  ///< read before, and read for this search
+    };
+    std::map<std::string, Prompts> prompts{};  ///< by purpose
   };
   Execution execution;
   /// The costs of the whole search when this part of it began, null = none. Neither added nor compared.
@@ -158,6 +163,10 @@ class Ledger {
     execution.cached += o.execution.cached;
     execution.attempts += o.execution.attempts;
     for (const auto& [purpose, count] : o.execution.ungoverned) execution.ungoverned[purpose] += count;
+    for (const auto& [purpose, more] : o.execution.prompts) {
+      execution.prompts[purpose].reused += more.reused;
+      execution.prompts[purpose].read += more.read;
+    }
     densest = std::max(densest, o.densest);
     refused = refused || o.refused;
     return *this;

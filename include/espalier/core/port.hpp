@@ -137,6 +137,8 @@ class PortState final : public PortBase {
     if (!ok) rethrow_unless_backend(outcome.error());
     std::size_t waiters = 0;
     for (auto* waiter = entry.mapped().first; waiter; waiter = waiter->next_, ++waiters) {
+      if constexpr (requires(Out&& out) { std::move(out).shared(); })
+        if (ok && waiters == 1) outcome = std::move(outcome).value().shared();
       if (waiter->next_) waiter->answer_ = outcome;
       else waiter->answer_ = std::move(outcome);
       agenda->ready.push_back(waiter->coroutine_);

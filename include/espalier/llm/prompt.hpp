@@ -144,6 +144,15 @@ struct Completion {
   std::vector<TokenLogprob> tokens{};   ///< each of them, empty if not asked for or not given with its text
   std::uint32_t attempts = 0;           ///< requests sent for it, never stored
   bool cached = false;                  ///< came from a journal, never stored
+  /// Of prompt_tokens, those that the server had read before. Nothing = not told, or from a journal. Never stored.
+  std::optional<std::uint32_t> reused_tokens = std::nullopt;
+
+  /// The same for another who waits for it: what it took counts once.
+  [[nodiscard]] Completion shared() && {
+    attempts = 0;
+    reused_tokens.reset();
+    return std::move(*this);
+  }
 };
 
 }  // namespace espalier

@@ -188,6 +188,11 @@ class Sampler {
     if (bytes > 0) ledger.densest = std::max(ledger.densest, static_cast<double>(completion.prompt_tokens) / bytes);
     ledger.execution.cached += completion.cached;
     ledger.execution.attempts += completion.attempts;
+    if (!completion.reused_tokens) return;
+    auto& [reused, read] = ledger.execution.prompts[body.purpose];
+    const std::uint32_t before = std::min(*completion.reused_tokens, completion.prompt_tokens);
+    reused += before;
+    read += completion.prompt_tokens - before;
   }
   /// The sampling of a purpose. If it has no stop strings, the closing tags of its replies are used. A single character
   /// such as a bracket or a line end is not used, because it would cut thoughts. A call of a tool ends by itself.

@@ -14,6 +14,7 @@ from ..errors import Error, MissingPart, one_line
 from ..local.llama_cpp import opened_encoder
 from ..local.sources import encoder_source_of, source_of
 from ..runs.job import run_job, try_prompts
+from ..runs.summary import reused
 from .finding import Finding, ok, problem, warning
 
 SECONDS = 30.0
@@ -60,6 +61,7 @@ class Trial:
             start = time.monotonic()
             done = run_job("answer", {**settings, **given, **limits})
             self.seconds = time.monotonic() - start
+            self.reused = reused(done.summary)
             answer = json.loads((done.out / "answers.jsonl").read_text(encoding="utf-8"))
             self.error: str | None = answer["error"]
             servers = done.out / "servers.json"
@@ -80,7 +82,7 @@ def tried(
     thinks = " in its thought" in (trial.error or "")  # so it has answered, and a few tokens are not enough
     if trial.error and not thinks:
         return problem(part, f"{what}: {trial.error}", advice), None
-    return ok(part, f"{what} answered in {trial.seconds:.2f} s"), trial
+    return ok(part, "; ".join([f"{what} answered in {trial.seconds:.2f} s", *trial.reused])), trial
 
 
 def split_endpoint(text: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ LATE = ("thinking_tokens", "grammar_broken")
 """Counts of a purpose that only some summaries have. They stand last."""
 TOLD = ("first_unread", "notes")
 """What is not added up, and stands only where there is something to tell."""
-LAST = ("first_unread", "pruned", "notes", "seconds")
+LAST = ("first_unread", "pruned", "notes", "prompt_cache", "seconds")
 CLEAR = 0.75
 """Python warns where a smaller share of a purpose's completions could be read."""
 WARNING = "exploration changed none of "
@@ -159,6 +159,9 @@ RARE = {
 """Counts of a purpose that are shown where one of them is not 0, with their headings."""
 
 
+CACHE = ("reused", "read")
+
+
 def rare_counts(costs: Iterable[Mapping[str, int]]) -> dict[str, int]:
     """The sums of those counts that are not 0. Summaries of earlier versions lack some of them."""
     sums = dict.fromkeys(RARE, 0)
@@ -235,6 +238,22 @@ def shares(summary: Mapping[str, Any]) -> list[str]:
     return [f"readable: {', '.join(said)}", *unread(summary)] if said else []
 
 
+def prompt_cache(summary: Mapping[str, Any]) -> dict[str, dict[str, int]]:
+    """What servers say of their caches, by purpose and of "all". Nothing where none says it."""
+    told = summary.get("prompt_cache") or {}
+    return {**told, "all": reduce(added, told.values())} if told else {}
+
+
+def reused(summary: Mapping[str, Any]) -> list[str]:
+    """That in one line. A reply of the journal was not asked for again."""
+    if not (told := prompt_cache(summary).get("all")):
+        return []
+    rest = summary["prompt_tokens"] - told["prompt_tokens"]
+    more = f". {rest:,} more came from the journal, or their server does not say" if rest > 0 else ""
+    asked = f"{told['prompt_tokens']:,} asked of servers, which reused {told['reused']:,} and read {told['read']:,}"
+    return [f"prompt tokens: {asked}{more}"]
+
+
 def scores(summary: Mapping[str, Any]) -> list[str]:
     """The scores in percent, in one line, if every question has gold."""
     if summary["f1"] is None:
@@ -253,11 +272,13 @@ def readable(summary: dict[str, Any]) -> list[str]:
     purposes = summary["by_purpose"]
     counts = ("calls", "prompt_tokens", "completion_tokens", "retrievals")
     rare = rare_counts(purposes.values())
+    cache = prompt_cache(summary)
     rows = [
         [
             name,
             *(f"{cost[count]:,}" for count in counts),
             *(f"{more.get(count, 0):,}" for count in rare),
+            *(f"{cache[name][count]:,}" if name in cache else "" for count in CACHE if cache),
             percent(share),
         ]
         for name, cost, more, share in [
@@ -266,8 +287,8 @@ def readable(summary: dict[str, Any]) -> list[str]:
         ]
     ]
     names = [count.replace("_", " ") for count in counts]
-    header = ("purpose", *names, *(RARE[count] for count in rare), "readable")
-    lines += ["  " + line for line in [*table(header, rows), *unread(summary)]]
+    header = ("purpose", *names, *(RARE[count] for count in rare), *(CACHE if cache else ()), "readable")
+    lines += ["  " + line for line in [*table(header, rows), *reused(summary), *unread(summary)]]
     pruned = [f"{reason} {count:,}" for reason, count in summary["pruned"].items() if count]
     lines.append(f"  {summary['nodes']:,} nodes, pruned: " + (", ".join(pruned) or "none"))
     lines += [f"  {file}: {note}" for file, note in summary.get("notes", {}).items()]

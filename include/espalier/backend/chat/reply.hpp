@@ -131,12 +131,14 @@ class ChatReply {
   /// The completions of samples of one prompt, one place each, by choice index. A place stays empty if the server sent
   /// no answer for it. Each completion counts the whole prompt's tokens, as if it was asked alone. Thinking tokens are
   /// known where the reply has one choice. Log-probabilities are left out if they cover fewer tokens than usage counts,
-  /// unless their tokens spell the text up to its stop string. A count that cannot be is ignored, and `doubt` says so.
+  /// unless their tokens spell the text up to its stop string. The server reads the prompt once: what it had in its
+  /// cache before is the first completion's, and the others reuse it whole. A count that cannot be is ignored, and
+  /// `doubt` says so.
   /// Throws FailedReply if no choice is an answer, and BackendError (transport) for missing and surplus ones.
   std::vector<std::optional<Completion>> completions(std::span<const Prompt> samples, std::string& doubt) {
     if (choices_.empty()) throw BackendError("a reply without choices");
     if (!done_) throw FailedReply("the reply is not done");
-    const Usage usage = believed(usage_, doubt);
+    Usage usage = believed(usage_, doubt);
     std::vector<std::optional<Completion>> completions(samples.size());
     std::vector<std::uint32_t> listed(samples.size());
     const PromptBody& body = samples.front().body();
@@ -173,6 +175,8 @@ class ChatReply {
       if (failure && ++failures == choices_.size()) throw FailedReply(*failure);
       if (failure) completions[index].reset();
     }
+    for (auto& completion : completions)
+      if (completion && usage.cached) completion->reused_tokens = std::exchange(usage.cached, usage.prompt);
     return completions;
   }
   std::size_t broken = 0;  ///< U+FFFD in its completions for what was no Unicode
@@ -191,9 +195,11 @@ class ChatReply {
       return;
     }
     done_ = !piece;
+    const auto cached = read_cached(root);
+    if (cached) usage_.cached = cached;
     if (const auto told = root["usage"]; told.is_object()) {
       const std::uint64_t before = usage_.completion;
-      usage_ = read_usage(told);
+      usage_ = read_usage(told, usage_.cached);
       if (piece && dialect_->server == Server::llamacpp) {  // of the choice that has just ended
         choices_[last_].counted = usage_.completion;
         usage_.completion += before;

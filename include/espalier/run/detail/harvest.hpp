@@ -79,7 +79,13 @@ class Harvest {
     JsonWriter json(parts[2]);
     json.begin_object().field("id", example.question.id).field("place", places_[index]);
     json.field("started", now - seconds).field("seconds", seconds);
-    json.field("cached", execution.cached).field("attempts", execution.attempts).end_object();
+    json.field("cached", execution.cached).field("attempts", execution.attempts);
+    if (!execution.prompts.empty()) {
+      Ledger::Execution::Prompts sum;
+      for (const auto& [purpose, told] : execution.prompts) sum.reused += told.reused, sum.read += told.read;
+      json.field("reused_tokens", sum.reused).field("read_tokens", sum.read);
+    }
+    json.end_object();
     parts[2] += '\n';
     ++done_;
     waiting_.emplace(index, std::move(ended));

@@ -23,7 +23,7 @@ class Summary {
   bool oracle = false;                          ///< gold answers guided the trees
   std::map<std::string, std::string> notes;     ///< what a reader of the products must know, by file
   std::map<std::string, Ledger::Costs> probes;  ///< completions that belong to no question, by purpose
-  double seconds = 0;                           ///< the only field that differs between equal runs
+  double seconds = 0;                           ///< with prompt_cache all that differs between equal runs
 
   /// Adds the next question, in their order: its row, and the costs of its tree.
   void add(const output::detail::AnswerRow& row, const Ledger& ledger) {
@@ -96,6 +96,14 @@ class Summary {
     if (!all.empty()) {
       json.key("notes").begin_object();
       for (const auto& [file, note] : all) json.field(file, note);
+      json.end_object();
+    }
+    if (const auto& prompts = ledger_.execution.prompts; !prompts.empty()) {
+      json.key("prompt_cache").begin_object();
+      for (const auto& [purpose, told] : prompts) {
+        json.key(purpose).begin_object().field("prompt_tokens", told.reused + told.read);
+        json.field("reused", told.reused).field("read", told.read).end_object();
+      }
       json.end_object();
     }
     json.field("seconds", seconds).end_object();
