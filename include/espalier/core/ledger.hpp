@@ -108,7 +108,8 @@ class Ledger {
     std::map<std::string, std::uint64_t> ungoverned{};  ///< whole replies that broke their grammar, by purpose
     /// Prompt tokens where servers say which of them they had read before.
     struct Prompts {
-      std::uint64_t reused = 0, read = 0;  ///< read before, and read for this search
+      std::uint64_t reused = 0;  ///< read before
+      std::uint64_t read = 0;    ///< the others
     };
     std::map<std::string, Prompts> prompts{};  ///< by purpose
   };
