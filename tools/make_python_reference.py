@@ -39,10 +39,11 @@ def names(page: str) -> list[tuple[str, str]]:
 
 
 def page(text: str) -> str:
-    """A page with its entries made anew."""
+    """A page with its entries made anew, below the heading before them."""
 
     def entries(found: re.Match[str]) -> str:
-        blocks = [block for name in found[3].split() for block in entry(found[2], name)]
+        level = "##" + "#" * bool(re.search("^## ", BLOCK.sub("", text[: found.start()]), re.MULTILINE))
+        blocks = [block for name in found[3].split() for block in entry(found[2], name, level)]
         return found[1] + "\n" + "\n\n".join(blocks) + "\n\n" + found[4]
 
     return BLOCK.sub(entries, text)
@@ -54,11 +55,11 @@ def files() -> dict[Path, str]:
     return {file: page(text) for file, text in pages.items()}
 
 
-def entry(module: str, name: str) -> Iterator[str]:
+def entry(module: str, name: str, level: str) -> Iterator[str]:
     """The blocks that describe a name."""
     found = getattr(importlib.import_module(module), name)
     said = "esp." + (f"{module.partition('.')[2]}." if "." in module else "") + name
-    yield f"### {said.removeprefix('esp.')}"
+    yield f"{level} {said.removeprefix('esp.')}"
     if inspect.isclass(found) and issubclass(found, TypedMethod):
         yield from typed_method(name, found)
     elif inspect.isclass(found) and issubclass(found, dict):
