@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
@@ -120,7 +121,7 @@ def absent(module: str) -> Callable[[str], object]:
     def find(name: str) -> object:
         if instead := NAMES.get(f"{module}.{name}"):
             raise ImportError(said(f"{module}.{name}", instead))
-        raise AttributeError(f"module '{module}' has no attribute '{name}'")
+        raise AttributeError(f"module '{module}' has no attribute '{name}'", name=name, obj=sys.modules[module])
 
     return find
 
@@ -130,13 +131,13 @@ def said(what: str, instead: str) -> str:
 
 
 def keywords(function: F) -> F:
-    """The function, which tells of its keywords that are gone."""
+    """The function, which says of a keyword that it does not have what replaced it, or the nearest one."""
+    known = function.__code__.co_varnames[: function.__code__.co_argcount + function.__code__.co_kwonlyargcount]
 
     @wraps(function)
     def call(*args: object, **given: object) -> object:
-        for name in given:
-            if instead := OPTIONS.get(f"{function.__name__}.{name}"):
-                raise TypeError(f"{function.__name__}(): " + said(f"option '{name}'", instead))
+        for name in given.keys() - set(known):
+            raise TypeError(f"{function.__name__}(): {unknown(name, known, where=function.__name__)}")
         return function(*args, **given)
 
     return call  # type: ignore[return-value]

@@ -74,6 +74,7 @@ def mcts(
     return whole(*grown)
 
 
+@keywords
 def layered(
     problem: Problem,
     roots: Iterable[Any],

@@ -42,6 +42,7 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
         "model must be a function or a part, not 'simulate': write espalier.OpenAi(url, name)",
     ),
     (lambda: run(model=esp.OpenAi), "model is the class OpenAi: make one, OpenAi(...)"),
+    (lambda: esp.run(COT, [QUESTION], modle=model), "run(): unknown option 'modle', did you mean 'model'?"),
     (lambda: esp.DecExRag(K=3), "DecExRag: unknown option 'K', did you mean 'k'?"),
     (lambda: esp.Bm25(["text"]), "Bm25(): passages[0] must be a Passage, not 'text'"),
     (lambda: esp.Bm25("text"), "Bm25(): passages must be a list of Passage, not 'text'"),

@@ -70,6 +70,8 @@ def test_rows_go_by_the_options_of_the_search_and_stand_in_the_order_of_the_tree
     assert len(esp.dpo_pairs(narrow)) < len(esp.dpo_pairs(wide)) == len(esp.dpo_pairs(narrow, margin=0))
     mixed = [wide[0], decex[0], wide[1]]
     assert esp.dpo_pairs(mixed) == [pair for tree in mixed for pair in esp.dpo_pairs([tree])]
+    with pytest.raises(ValueError, match="trees of decex: write sft_rows"):
+        esp.ProRag().rows(decex)
     with pytest.raises(ValueError, match="unknown option 'chain' of reasonrag"):
         esp.dpo_pairs(wide, chain="best")
 

@@ -14,7 +14,7 @@ from .. import _core
 from .._core import Question, Search, Tree
 from ..bridge.mismatch import fault_of, unfit
 from ..errors import whole
-from ..gone import method_meant, naming, unknown
+from ..gone import keywords, method_meant, naming, unknown
 from ..local.llama_cpp import LlamaCpp
 from ..local.sources import source_of
 from ..local.transformers import Transformers
@@ -23,6 +23,7 @@ from ..runs.job import text_of
 from .trees import Trees
 
 
+@keywords
 def run(
     search: Search,
     questions: Iterable[Question],
@@ -165,8 +166,10 @@ class Method(_core.Method):
         """All training data of these trees, under this method's options: file name -> rows.
 
         The prompts in them are those of each tree. `sft_rows` and `dpo_pairs` give one file of these, for trees of any
-        methods under their own options.
+        methods under their own options. Raises ValueError for trees of another method.
         """
+        if others := {tree.method for tree in trees if tree.method in _core.method_names()} - {self.method}:
+            raise ValueError(f"these are trees of {', '.join(others)}: write sft_rows(trees) or dpo_pairs(trees)")
         files = self._lines(list(trees))
         return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
 

@@ -10,6 +10,7 @@ from typing import Any
 from .. import _core
 from .._core import Tree
 from ..bridge.mismatch import fault_of
+from ..gone import keywords
 from ..runs.job import text_of
 from ..runs.reversed_pairs import against
 from .method import Method
@@ -17,6 +18,7 @@ from .method import Method
 log = logging.getLogger("espalier")
 
 
+@keywords
 def sft_rows(trees: Sequence[Tree], *, chain: str | None = None) -> list[dict[str, Any]]:
     """Fine-tuning rows, as the method that grew the trees writes them into sft.jsonl.
 
@@ -27,6 +29,7 @@ def sft_rows(trees: Sequence[Tree], *, chain: str | None = None) -> list[dict[st
     return _rows("sft_rows", trees, "sft.jsonl", chain=chain)
 
 
+@keywords
 def dpo_pairs(trees: Sequence[Tree], *, margin: float | None = None, chain: str | None = None) -> list[dict[str, Any]]:
     """Preference pairs, as the method that grew the trees writes them into dpo.jsonl, and ProRAG into prm.jsonl.
 
