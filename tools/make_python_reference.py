@@ -138,7 +138,7 @@ def hint(annotation: Any) -> str:
 
 def made_by_users(cls: type) -> bool:
     """It has a constructor, of its own or a base's in Python."""
-    return "__init__" in vars(cls) or (not compiled(cls.__init__) and cls.__init__ is not object.__init__)
+    return "__init__" in vars(cls) or inspect.isfunction(cls.__init__)
 
 
 def field(name: str, member: Any) -> list[str]:
