@@ -133,12 +133,14 @@ def signature(name: str, function: Any, *, without: int = 0) -> str:
 
 
 def hint(annotation: Any) -> str:
-    return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    """A type as a module writes that imports its names."""
+    text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+    return re.sub(r"\b(typing|collections\.abc|pathlib|espalier(\.\w+)*)\.", "", text)
 
 
 def made_by_users(cls: type) -> bool:
     """It has a constructor, of its own or a base's in Python."""
-    return "__init__" in vars(cls) or inspect.isfunction(cls.__init__)
+    return compiled(cls.__init__) or inspect.isfunction(cls.__init__)
 
 
 def field(name: str, member: Any) -> list[str]:
