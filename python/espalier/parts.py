@@ -1,17 +1,7 @@
 """Types that go in and out: models, retrievers, encoders and rerankers, what they take and give, and those of runs."""
 
-from ._core import (
-    ChainStep,
-    Encoder,
-    EncodeRequest,
-    HttpScorer,
-    Model,
-    Progress,
-    Reranker,
-    RerankRequest,
-    Retriever,
-    grammar,
-)
+from ._core import ChainStep, Encoder, EncodeRequest, HttpScorer, Model, Reranker, RerankRequest, Retriever, grammar
+from ._core import Progress as Progress
 from .runs.job import RunResult
 from .runs.settings import RunSettings
 
