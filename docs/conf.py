@@ -26,6 +26,14 @@ html_show_sphinx = False
 html_show_copyright = False
 
 
+def menu(app, docname, source):
+    """The menu of the site has the pages of the table of kinds in index.md."""
+    if docname == "index":
+        for kind, links in re.findall(r"^\| ([\w+]+(?: \w+)*) \| (\[\w+\]\([^|]*) \|$", source[0], re.MULTILINE):
+            pages = "\n".join(re.findall(r"\(([\w/]+)\.md\)", links))
+            source[0] += f"\n```{{toctree}}\n:caption: {kind}\n:maxdepth: 1\n:hidden:\n\n{pages}\n```\n"
+
+
 def write_math(writer, node):
     """A formula as MathML, which browsers draw by themselves."""
     tree = latex2mathml.tex2mathml(node.astext(), as_block=isinstance(node, nodes.math_block))
@@ -35,4 +43,5 @@ def write_math(writer, node):
 
 
 def setup(app):
+    app.connect("source-read", menu)
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
