@@ -147,7 +147,12 @@ def field_row(part: Part) -> list[str]:
     found = re.match(r"(.+?)[ ](\w+)((?:\[\w*\])*)(?: : \d+)?(?: = (.*)|\{(.*)\})?$", code)
     assert found, part.code
     default = found[4] if found[4] is not None else found[5] or ""
-    return [f"`{found[2]}`", f"`{found[1]}{found[3]}`", f"`{default}`" if default else "", prose(said(part))]
+    return [
+        f"`{found[2]}`",
+        f"`{found[1]}{found[3]}`",
+        f"`{default}`" if default not in ("", "{}") else "",
+        prose(said(part)),
+    ]
 
 
 def said(part: Part) -> str:
@@ -199,14 +204,14 @@ def described(part: Part, outer: str = "") -> list[str]:
     fields, functions = [], []
     for member in inside:
         kind = kind_of(member.code)
-        if kind == "field" and not member.code.startswith("static"):
+        if kind == "field" and not member.code.startswith(("static", "template")):
             fields.append(field_row(member))
         elif kind == "enum":
             named = f"{name}::{name_of(member.code)}"
             blocks += ([prose(member.comment)] if member.comment else []) + [enum_table(named, member.code)]
         elif kind == "type":
             blocks += described(member, name) if "{" in member.code else []
-        elif not re.search(r"= delete|^\[*~|^~|\boperator=\(|^friend", member.code):
+        elif not re.search(r"= delete|^~|\boperator=\(|^friend|^static_assert", member.code):
             functions.append(member)
     if fields:
         blocks.append(table("field | type | default | meaning", fields))
