@@ -26,12 +26,13 @@ void bind_journal(py::module_& m) {
 #ifdef ESPALIER_HAS_SIMDJSON
   m.def(
       "ingest_batch",
-      [](const std::vector<std::string>& requests, const std::string& responses, const std::string& journal) {
+      [](const std::vector<std::string>& requests, const std::string& responses, const std::string& journal,
+         const std::string& finish_reasons) {
         backend::SqliteStore store(journal);
-        const run::detail::BatchCounts counts = run::detail::ingest_batch(requests, responses, store);
+        const run::detail::BatchCounts counts = run::detail::ingest_batch(requests, responses, store, finish_reasons);
         return py::make_tuple(counts.stored, counts.failed, counts.unknown, counts.doubt);
       },
-      py::arg("requests"), py::arg("responses"), py::arg("journal"),
+      py::arg("requests"), py::arg("responses"), py::arg("journal"), py::arg("finish_reasons"),
       "(keys stored, (key, why) of those that failed, lines that answer no request, which token counts cannot be).");
 #endif
 }

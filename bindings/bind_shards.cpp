@@ -15,6 +15,7 @@
 #endif
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace espalier::python {
@@ -42,31 +43,20 @@ void bind_shards(py::module_& m) {
       },
       py::arg("file"), py::arg("text"), "Writes JSON as a run writes it, whole or not at all.");
   m.def(
-      "merge_record",
-      [](const std::string& shard, const std::string& folder, const std::string& journal) {
-        const py::gil_scoped_release unlock;
-        run::detail::with_files([&] {
-          const auto recorded = output::detail::read_flat_fields((std::filesystem::path(shard) / "run.json").string());
-          auto fields = run::detail::RunRecord::whole(recorded, journal);
-          if (recorded.front().first == "annotated") run::detail::mark_annotated(fields);
-          run::detail::note_outputs(fields, folder);
-          output::detail::write_flat_json(std::filesystem::path(folder) / "run.json", fields);
-        });
-      },
-      py::arg("shard"), py::arg("folder"), py::arg("journal"),
-      "Writes the run.json of a run that was done in shards, beside its outputs.");
-  m.def(
       "note_outputs",
-      [](const std::string& folder, const std::string& next) {
+      [](const std::string& folder, const std::string& next, const std::optional<std::string>& journal) {
         const py::gil_scoped_release unlock;
         run::detail::with_files([&] {
-          auto fields = output::detail::read_flat_fields((std::filesystem::path(folder) / "run.json").string());
+          const auto recorded = output::detail::read_flat_fields((std::filesystem::path(folder) / "run.json").string());
+          auto fields = journal ? run::detail::RunRecord::whole(recorded, *journal) : recorded;
+          if (journal && recorded.front().first == "annotated") run::detail::mark_annotated(fields);
           run::detail::note_outputs(fields, next);
           output::detail::write_flat_json(std::filesystem::path(next) / "run.json", fields);
         });
       },
-      py::arg("folder"), py::arg("next"),
-      "Writes the run.json of a folder into `next`, with what is in `next` among its outputs.");
+      py::arg("folder"), py::arg("next"), py::arg("journal") = py::none(),
+      "Writes the run.json of a folder into `next`, with what is in `next` among its outputs. `journal`: the folder is "
+      "a shard, and `next` has its whole run with that journal.");
 #endif
 }
 

@@ -49,7 +49,7 @@ void stand_in(const py::module_& m) {
       {"reading JSON",
        "libsimdjson-dev",
        {"Index", "build_index", "read_questions", "read_passages", "read_trees", "run_job", "check_job", "try_prompts",
-        "Answering", "changed_outputs", "merge_record", "note_outputs", "write_json", "gold_name", "unread_gold"}},
+        "Answering", "changed_outputs", "note_outputs", "write_json", "gold_name", "unread_gold"}},
   };
   const py::object make_class = py::module_::import("builtins").attr("type");
   for (const auto& [part, packages, names] : parts)

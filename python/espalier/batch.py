@@ -13,7 +13,7 @@ from typing import Any
 from . import _core
 from ._core import Progress
 from .errors import InputError
-from .io.files import naming, opened, working, write_text
+from .io.files import naming, opened, record_of, working, write_text
 from .runs.job import RunResult, run_job
 from .runs.progress import log, warning
 
@@ -150,12 +150,13 @@ def ingest(
     if not requests:
         raise InputError(f"{folder}: there are no requests; `espalier batch prepare` writes them")
     store = os.fspath(journal_file) if journal_file is not None else str(Path(out) / "journal.sqlite")
+    endings = record_of(Path(out)).get("options", {}).get("finish_reasons", "")
     stored: set[str] = set()
     failed: dict[str, str] = {}
     unknown = 0
     with working(out, "espalier batch ingest"), working(folder, "espalier batch ingest"):
         for response in responses:
-            keys, errors, strangers, doubt = _core.ingest_batch(requests, os.fspath(response), store)
+            keys, errors, strangers, doubt = _core.ingest_batch(requests, os.fspath(response), store, endings)
             stored |= set(keys)
             failed |= dict(errors)
             unknown += strangers

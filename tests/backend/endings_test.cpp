@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,23 @@ TEST_CASE("of several choices those that are answers are kept, and the others ar
   const auto asked = test::body({{"user", "q"}}, {.temperature = 1});
   CHECK(test::ask(model, {Prompt(asked, 3, 0), Prompt(asked, 3, 1)})[1].ok());
   CHECK(test::holds(server.received().at(1).body, R"("seed":4)"));
+}
+
+TEST_CASE("an ending that the options name is one of an answer, if there is a text") {
+  const auto got = [](const std::string& text, const std::string& ending, const std::string& named) {
+    const std::string body = R"({"choices":[{"text":")" + text + R"(","finish_reason":")" + ending +
+                             R"("}],"usage":{"prompt_tokens":5,"completion_tokens":0}})";
+    return test::exchange<OpenAi>(OpenAiOptions{.finish_reasons = named}, "/v1", std::vector{Prompt("q")}, body);
+  };
+  CHECK(got("a", "paused", "timed_out,paused").outcome().value().finish == Completion::Finish::stop);
+  CHECK(got("a", "timed_out", "timed_out,paused").outcome().ok());
+  CHECK_FALSE(got("a", "Paused", "timed_out,paused").outcome().ok());
+  CHECK_FALSE(got("a", "paused", "").outcome().ok());
+  CHECK_FALSE(got("", "paused", "paused").outcome().ok());
+  const auto named = [](const std::string& names) { return OpenAi({.model = "m", .finish_reasons = names}); };
+  CHECK(named("").fingerprint() != named("paused").fingerprint());
+  for (const char* bad : {"a, b", "a;b", "'a'"})
+    CHECK_THROWS_WITH_AS(named(bad), doctest::Contains("'finish_reasons'"), std::invalid_argument);
 }
 
 TEST_CASE("damage is final when it comes the third time in a row, a failure of the server never is") {

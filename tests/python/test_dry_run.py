@@ -27,6 +27,7 @@ OPTIONS = [
     "eval --methods decex,ircot --timeout=nan SERVER",
     *(f"batch prepare {more}" for more in ("", "--model-name m --most 0", "--model-name m --server ollama")),
     "batch prepare --model-name m --no-journal",
+    *(f"SERVER --set finish_reasons={names}" for names in ("a;b", "'a'")),
 ]
 FILES = [
     *(f"--prompts w/{name}" for name in (*PROMPTS, "misspelt", "none", "questions.jsonl")),

@@ -21,6 +21,7 @@ from conftest import (
     refused,
     rows,
     sensible,
+    sensibly,
 )
 
 pytestmark = needs_http
@@ -105,6 +106,36 @@ def test_an_unknown_server_is_asked_before_it_is_refused(owner: str, code: int, 
     assert done.returncode == code, done.stderr
     assert bool(server.requests) == (code == 0)
     assert ("'other' cannot be asked for thinking" in done.stderr) == (code == 2)
+
+
+def ending(reason: str) -> ModelServer:
+    """A server that says this of the end of each reply."""
+    return ModelServer(lambda request: (200, sensibly(request)[1].replace(b'"stop"', f'"{reason}"'.encode())), "vllm")
+
+
+@needs_journal
+def test_an_ending_of_a_server_is_one_of_answers_where_an_option_names_it(files: Path, tmp_path: Path):
+    named = ["--set", "finish_reasons=parked,paused"]
+    with ending("paused") as server:
+        model = ["--method", "direct", "--model", server.url, "--model-name", "m", "--constrain", "off"]
+        words = ["answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path]
+        assert "ended with 'paused'" in refused(1, *words, "--attempts", 1)
+        assert "another options.finish_reasons" in refused(2, *words, *named)
+        good(*words, *named, "--overwrite")
+        assert json.loads((tmp_path / "run.json").read_text())["options"]["finish_reasons"] == "parked,paused"
+        assert {row["status"] for row in rows(tmp_path / "answers.jsonl")} == {"done"}
+        server.requests.clear()
+        good(*words, *named, "--set", "max_calls=9", "--overwrite")  # the journal has them
+        assert not server.requests
+        asked = esp.OpenAi(server.url, "m", server="vllm", attempts=1, finish_reasons="paused")
+        assert asked([esp.Prompt("Who?")])[0].finish == "stop"
+
+
+def test_what_a_filter_holds_back_is_asked_once_and_the_cause_is_told(files: Path, tmp_path: Path):
+    with ending("content_filter") as server:
+        model = ["--method", "direct", "--model", server.url, "--model-name", "m", "--constrain", "off"]
+        said = refused(1, "answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path)
+        assert "A filter of the server holds this back. Mend that" in said and len(server.requests) == 2
 
 
 @needs_journal

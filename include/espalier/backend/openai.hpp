@@ -39,7 +39,8 @@ struct OpenAiOptions {
   bool stream = false;                           ///< replies come in chunks, for gateways that cut silent connections
   std::string extra_body = {};                   ///< a JSON object merged into each body (openai_request.hpp)
   std::string thinking = {};  ///< "on", "off" or the tokens of a thought, "" = the model's default (user_fields.hpp)
-  bool in_process = false;    ///< llama.cpp in this process: nobody can give it another context while it runs
+  std::string finish_reasons = {};  ///< endings of answers besides the usual ones: NAME,NAME
+  bool in_process = false;          ///< llama.cpp in this process: nobody can give it another context while it runs
   HttpOptions http = {};
 };
 
@@ -68,16 +69,19 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
         server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server, this->client()),
         fleet_(detail::fleet_of(options_)) {
     joins_ = true;
+    if (options_.finish_reasons.find_first_of(" ;|'\"") != std::string::npos)
+      bad_option("finish_reasons", options_.finish_reasons, "names that this server gives to endings: NAME,NAME");
     if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
   }
   /// The servers behind it.
   [[nodiscard]] const std::shared_ptr<detail::HttpFleet>& fleet() const { return fleet_; }
-  /// Identity of the model: name, revision, chat or plain, extra body, thinking. It contains no address and no key.
+  /// Identity of the model: all options that change its answers. It contains no address and no key.
   [[nodiscard]] Hash fingerprint() const {
     Hasher h;
     h.add(std::string_view("openai")).add(options_.model).add(options_.revision);
     h.add(std::uint64_t(options_.chat)).add(options_.extra_body);
     if (!options_.thinking.empty()) h.add(options_.thinking);
+    if (!options_.finish_reasons.empty()) h.add(std::string_view("finish_reasons")).add(options_.finish_reasons);
     return h.finish();
   }
 
@@ -116,7 +120,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     auto reply = chunks ? detail::ChatReply::streamed(body, dialect, json_)
                         : detail::ChatReply::whole(json_.read(body), dialect);
     std::string doubt;
-    auto completions = reply.completions(group, doubt);
+    auto completions = reply.completions(group, doubt, options_.finish_reasons);
     replaced_ = reply.broken;
     if (!doubt.empty() && options_.http.watch) options_.http.watch->remark(fleet_->shown(0), doubt);
     return completions;

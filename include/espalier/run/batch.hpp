@@ -134,14 +134,40 @@ inline std::unordered_map<Hash, SentRequest> read_batch_requests(const std::vect
   return requests;
 }
 
-/// Adds the answers of a file of batch responses, in OpenAI's form, to the journal. A line has custom_id, response
-/// {status_code, body} and error. An answer that is already stored is kept. Throws InputError that names file, line and
-/// field, and StoreError.
-inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, const std::string& response_file,
-                                backend::Store& journal) {
-  constexpr std::size_t rows_a_transaction = 256;
+/// The answer in a line of batch responses: the reply's, or that the prompt is too long for the model's context.
+/// `stops`: as for ChatReply::completions. Throws BackendError for a failure.
+inline Completion batch_answer(const output::detail::JsonLine& line, const Prompt& prompt, const std::string& stops,
+                               std::string& doubt) {
   const backend::detail::Dialect& dialect =
       backend::detail::dialect_of(backend::Server::openai);  // the form of the responses
+  try {
+    const auto error = backend::detail::field<simdjson::dom::element>(line.element(), "error");
+    const bool told = error && error->is_object();
+    if (!line.has("response")) {
+      backend::detail::throw_if_error(told ? *error : line.element(), told);
+      throw BackendError("no response");
+    }
+    const auto response = line.object("response");
+    const long status = response.has("status_code") ? static_cast<long>(response.count("status_code")) : 200;
+    if (status / 100 != 2)  // vLLM says why beside the response
+      throw backend::detail::status_error(
+          status, told ? error : backend::detail::field<simdjson::dom::element>(response.element(), "body"));
+    auto reply = backend::detail::ChatReply::whole(response.object("body").element(), dialect);
+    auto answers = reply.completions(std::span(&prompt, 1), doubt, stops);
+    if (!answers.front()) throw BackendError("a reply without its first choice");
+    return std::move(*answers.front());
+  } catch (const BackendError& error) {
+    if (error.kind() != BackendError::Kind::too_long) throw;
+    return backend::detail::too_long(std::string(": ") + error.what(), false);
+  }
+}
+
+/// Adds the answers of a file of batch responses, in OpenAI's form, to the journal. A line has custom_id, response
+/// {status_code, body} and error. An answer that is already stored is kept. `stops`: as for batch_answer. Throws
+/// InputError that names file, line and field, and StoreError.
+inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, const std::string& response_file,
+                                backend::Store& journal, const std::string& stops = "") {
+  constexpr std::size_t rows_a_transaction = 256;
   const auto requests = read_batch_requests(request_files);
   BatchCounts counts;
   std::vector<backend::Record> records;
@@ -158,19 +184,11 @@ inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, c
       return true;
     }
     try {
-      if (!line.has("response"))
-        throw BackendError(line.has("error") ? line.object("error").text_or("message", "no response") : "no response");
-      const auto response = line.object("response");
-      if (response.has("status_code") && response.count("status_code") / 100 != 2)
-        throw BackendError(fmt::format("HTTP {}", response.count("status_code")));
-      auto reply = backend::detail::ChatReply::whole(response.object("body").element(), dialect);
-      auto answers = reply.completions(std::span(&request->second.prompt, 1), counts.doubt);
-      if (!answers.front()) throw BackendError("a reply without its first choice");
+      const Completion answer = batch_answer(line, request->second.prompt, stops, counts.doubt);
       backend::detail::RecordNote note = request->second.note;
-      note.prompt_tokens = answers.front()->prompt_tokens;
-      note.completion_tokens = answers.front()->completion_tokens;
-      records.emplace_back(*key, backend::Record::Kind::generation, backend::detail::encode(*answers.front()),
-                           std::move(note));
+      note.prompt_tokens = answer.prompt_tokens;
+      note.completion_tokens = answer.completion_tokens;
+      records.emplace_back(*key, backend::Record::Kind::generation, backend::detail::encode(answer), std::move(note));
       if (records.size() == rows_a_transaction) store();
     } catch (const BackendError& error) {
       counts.failed.emplace_back(key->hex(), error.what());

@@ -66,6 +66,7 @@ struct Settings {
     std::string api = "chat";
     std::string extra_body;
     std::string thinking;
+    std::string finish_reasons;          ///< a search option, set by that name
     std::vector<ModelFor> others;        ///< models for single purposes
     std::vector<std::string> endpoints;  ///< further servers: [PURPOSE=]URL[*WEIGHT]
   };

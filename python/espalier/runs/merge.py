@@ -141,7 +141,7 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
         shared = shared_journal(found)
         write_summary(found, new)
         add_report(str(new))
-        _core.merge_record(str(found[0].folder), str(new), shared)
+        _core.note_outputs(str(found[0].folder), str(new), shared)
         if journal and not shared and all(shard.journal.exists() for shard in found):
             copy_journals(found, new)
         for shard in found:

@@ -133,9 +133,10 @@ class ChatReply {
   /// known where the reply has one choice. Log-probabilities are left out if they cover fewer tokens than usage counts,
   /// unless their tokens spell the text up to its stop string. The server reads the prompt once: what it had in its
   /// cache before is the first completion's, and the others reuse it whole. A count that cannot be is ignored, and
-  /// `doubt` says so.
+  /// `doubt` says so. `stops`: endings that are like "stop" at this server, as NAME,NAME.
   /// Throws FailedReply if no choice is an answer, and BackendError (transport) for missing and surplus ones.
-  std::vector<std::optional<Completion>> completions(std::span<const Prompt> samples, std::string& doubt) {
+  std::vector<std::optional<Completion>> completions(std::span<const Prompt> samples, std::string& doubt,
+                                                     const std::string& stops = "") {
     if (choices_.empty()) throw BackendError("a reply without choices");
     if (!done_) throw FailedReply("the reply is not done");
     Usage usage = believed(usage_, doubt);
@@ -152,6 +153,8 @@ class ChatReply {
       broken += join_marked(choice.text) + join_marked(choice.thought) + join_marked(choice.refusal);
       for (auto& [number, call] : choice.calls) broken += join_marked(call.arguments);
       for (auto& token : choice.logprobs ? choice.logprobs->each : none) (void)join_marked(token.text);
+      if (choice.finish && (',' + stops + ',').find(',' + *choice.finish + ',') != std::string::npos)
+        choice.finish = "stop";
       Completion completion = completion_of(choice, body, *dialect_);
       completion.prompt_tokens = static_cast<std::uint32_t>(usage.prompt);
       if (choices_.size() == 1)

@@ -25,8 +25,8 @@
 namespace espalier::run::detail {
 
 /// Gives a method the preset and the options of the settings. The simulated model's skills and the lexical index's
-/// parameters are in the same table. Keeps references to both. Throws std::invalid_argument for unknown or bad options.
-inline void configure(const Settings& settings, method::Method& method, sim::Skills& skills, Lexical& lexical) {
+/// parameters are in the same table. Keeps references to all of them. Throws std::invalid_argument for bad options.
+inline void configure(Settings& settings, method::Method& method, sim::Skills& skills, Lexical& lexical) {
   check_choices(settings);
   lexical = lexical_of(settings);
   for (const auto& [name, rate] : sim::Skills::rates())
@@ -35,7 +35,10 @@ inline void configure(const Settings& settings, method::Method& method, sim::Ski
   method.options()
       .add("bm25.k1", lexical.k1, "saturation of repeated words", method::Range::at_least(0))
       .add("bm25.b", lexical.b, "weight of a passage's length", method::Range::between(0, 1))
-      .add("bm25.analyzer", lexical.analyzer, "what a word is", "simple, english-lucene");
+      .add("bm25.analyzer", lexical.analyzer, "what a word is", "simple, english-lucene")
+      .add("finish_reasons", settings.model.finish_reasons,
+           "endings (finish_reason) of this server's answers besides the usual ones", "NAME,NAME, empty = none")
+      .shown_if_changed();
   if (settings.preset == "paper") lexical = {0.9, 0.4, "english-lucene"};
   if (!settings.preset.empty()) method.preset(settings.preset);
   if (settings.protocol != "tags") method.options().set("protocol", settings.protocol);

@@ -91,12 +91,13 @@ REFUSED = {
     "403": "The key does not allow this: OPENAI_API_KEY or --api-key-file",
     "404": "The server knows no such model or path: --model is its URL up to /v1, --model-name one of URL/models",
     "422": "The server refuses what is asked",
+    "content_filter": "A filter of the server holds this back",
 }
-"""What answers with this status mean. They come again until something is changed."""
+"""What answers with this status or ending mean. They come again until something is changed."""
 
 
 def go_on(why: str) -> str:
     """What to do about an open question, from its reason."""
-    status = re.search(r"\bHTTP (\d{3})\b", why)
+    status = re.search(r"\bHTTP (\d{3})\b", why) or re.search(r"\b(content_filter)\b", why)
     refused = REFUSED.get(status[1]) if status else None
     return f"{refused}. Mend that, and run again to go on." if refused else "Run again to go on."

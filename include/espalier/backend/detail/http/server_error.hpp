@@ -70,13 +70,28 @@ inline BackendError::Kind failure_kind(long status, const ServerError& error) {
                                 "`inputs` must have less"})) &&
       !access && !has_any(said, {"rate limit", "rate_limit", " per min", " per day", "quota"}))
     return Kind::too_long;
-  if (has_any(said, {"insufficient_quota", "exceeded your current quota"})) return Kind::permanent;
+  if (has_any(said, {"insufficient_quota", "exceeded your current quota", "content_filter", "content management policy",
+                     "data_inspection", "datainspection"}))
+    return Kind::permanent;
   if (status / 100 != 2)
     return status == 408 || status == 409 || status == 429 || status >= 500 ? Kind::transport : Kind::permanent;
   const bool last = has_any(said, {"badrequesterror", "notfounderror", "authentication_error", "permission_error",
                                    "invalid_request_error", "invalid_api_key", "invalid api key", "model_not_found",
-                                   "not_found_error", "not found", "does not exist", "unauthorized", "not supported"});
+                                   "not_found_error", "not found", "does not exist", "unauthorized", "not supported",
+                                   // a filter of contents, which the same request meets again
+                                   "safety", "blocklist", "prohibited_content", "recitation", "guardrail",
+                                   "error_toxic", "'refusal'", "'sensitive'"});
   return last ? Kind::permanent : Kind::transport;
+}
+
+/// The failure that a reply with a bad status is. `root`: its body as JSON, `text`: what it is where it is none.
+inline BackendError status_error(long status, const std::optional<simdjson::dom::element>& root,
+                                 const std::string& text = "") {
+  ServerError error = root ? *find_error(*root, true) : ServerError{text, "", ""};
+  if (root && error.message.empty()) error.message = simdjson::minify(*root);  // plain escapes, so keys are found
+  if (status / 100 == 3) error.message = "redirects are not followed";
+  return BackendError("HTTP " + std::to_string(status) + (error.message.empty() ? "" : ": " + error.message),
+                      failure_kind(status, error));
 }
 
 /// A failure that comes as a reply with a good status: the server says that it failed, or does not say that it is done.

@@ -156,15 +156,9 @@ class HttpTransfer {
   }
   [[nodiscard]] BackendError status_error(JsonReader& json) {
     repair_json(body_);
-    ServerError error{body_, "", ""};  // not JSON: the text itself is the message
-    if (const auto root = json.parse(body_)) {
-      error = *find_error(*root, true);
-      if (error.message.empty()) error.message = simdjson::minify(*root);  // plain escapes, so keys are found
-    }
-    if (status() / 100 == 3) error.message = "redirects are not followed";
     const bool tells = question_ && status() != 429 && (status() < 502 || status() > 504);
-    return BackendError("HTTP " + std::to_string(status()) + (error.message.empty() ? "" : ": " + error.message),
-                        tells ? BackendError::Kind::permanent : failure_kind(status(), error));
+    const BackendError error = detail::status_error(status(), json.parse(body_), body_);
+    return tells ? BackendError(error.what(), BackendError::Kind::permanent) : error;
   }
 
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self) {
