@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 WORDS = ("failed to map segment", "cannot allocate memory", "can't start new thread")
-LITTLE = 1 << 30
+LITTLE = (1 << 30) + ((os.cpu_count() or 1) << 26)
 """Bytes of address space in which the threads of a library for matrices may not find room and wait for ever."""
 
 
@@ -21,7 +21,7 @@ def is_lack(error: BaseException) -> bool:
 
 
 def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if is_lack(error):
+    if is_lack(error) and os.environ.get("ESPALIER_DEBUG") != "1":
         sys.stderr.write("espalier: too little memory to begin\n")
     else:
         sys.__excepthook__(kind, error, trace)

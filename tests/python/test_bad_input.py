@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,15 @@ def test_what_is_no_file_is_refused_and_nobody_waits_for_it(files: Path, tmp_pat
             make(path)
             value = path.parent if "prompts" in place else path
             assert path.name in refused(3, *words, f"--{path.parent.name}", value)
+
+
+def test_a_file_that_was_never_written_is_refused_at_once(files: Path, tmp_path: Path):
+    sparse = tmp_path / "sparse.jsonl"
+    shutil.copyfile(files / "corpus.jsonl", sparse)
+    os.truncate(sparse, 1 << 40)
+    for command in (["expand", *inputs(files)[:2]], ["index", "build"], ["expand", "--questions", sparse]):
+        said = refused(3, *command, "--corpus", sparse, "--out", tmp_path / "out")
+        assert f"{sparse}: cannot be read: most of it was never written" in said
 
 
 def test_a_pipe_with_an_end_is_read(files: Path, tmp_path: Path):

@@ -149,6 +149,13 @@ def test_a_run_for_rows_alone_is_judged_by_its_rows(files: Path, tmp_path: Path)
     assert {(one["status"], one["em"]) for one in rows(tmp_path / "cold" / "answers.jsonl")} == {("done", None)}
     done = espalier(*words, "--set", "sim.malformed=1", "--out", tmp_path / "none")
     assert done.returncode == 4 and "no row could be made of the replies: " in done.stderr.splitlines()[-1]
+    plain = [
+        {name: row[name] for name in ("id", "question", "golden_answers")} for row in rows(files / "questions.jsonl")
+    ]
+    esp.write_jsonl(tmp_path / "plain.jsonl", plain)
+    done = espalier(*words, "--questions", tmp_path / "plain.jsonl", "--out", tmp_path / "chainless")
+    assert done.returncode == 4 and "a cold start needs a gold chain" in done.stderr.splitlines()[-1]
+    assert "questions: 12 questions have no gold chain" in done.stdout
 
 
 def test_annotating_a_run_with_failed_questions_exits_with_4(files: Path, tmp_path: Path):

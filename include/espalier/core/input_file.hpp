@@ -22,7 +22,8 @@
 namespace espalier::detail {
 
 /// Opens a file to read and returns its descriptor. It is a regular file or a pipe, as `<(command)` and /dev/stdin are.
-/// Throws InputError for anything else, which may have no end, and for a named pipe without a byte in five seconds.
+/// Throws InputError for anything else, which may have no end, for a file whose bytes are not there, and for a named
+/// pipe without a byte in five seconds.
 inline int open_input(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   const auto fail = [&](const char* why) {
@@ -33,6 +34,10 @@ inline int open_input(const std::string& path) {
   if (file < 0 || ::fstat(file, &found) != 0) fail(errno == ENXIO ? "it is a socket" : std::strerror(errno));
   if (S_ISDIR(found.st_mode)) fail(std::strerror(EISDIR));
   if (!S_ISREG(found.st_mode) && !S_ISFIFO(found.st_mode)) fail("it is a device, not a file");
+  constexpr off_t whole = 1 << 30;  // no more of a good file has no place on the disk
+  if (found.st_size - found.st_blocks * 512 > whole && ::lseek(file, 0, SEEK_HOLE) < found.st_size)
+    fail("most of it was never written (a sparse file, or a download that has not ended)");
+  ::lseek(file, 0, SEEK_SET);
   struct ::statfs system{};
   constexpr long of_processes = 0x50495045;  // where pipes without a name are
   ::pollfd first{file, POLLIN, 0};

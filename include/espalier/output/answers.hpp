@@ -72,13 +72,14 @@ inline AnswerRow answer_row(const TreeRecord& record, const rag::Gold* gold = nu
   return row;
 }
 
-/// Judges a question by its data, where no tree is meant to answer: it failed if there were replies, and no data.
+/// Judges a question by its data, where no tree is meant to answer: it failed if there are none.
 inline void judge_by_data(AnswerRow& row, bool without_data) {
-  const bool failed = without_data && row.costs->completions > 0;
   row.em = row.f1 = row.acc = std::nullopt;
-  row.status = failed ? "failed" : "done";
-  const std::string why = row.error.substr(std::min(row.error.find(':'), row.error.size()));
-  row.error = failed ? "no row could be made of the replies" + why : "";
+  row.status = without_data ? "failed" : "done";
+  const std::string why = row.costs->completions == 0
+                              ? ": none was asked for, as a cold start needs a gold chain with the text of each passage"
+                              : row.error.substr(std::min(row.error.find(':'), row.error.size()));
+  row.error = without_data ? "no row could be made of the replies" + why : "";
 }
 
 /// The row of a question without a tree, because a backend failed.

@@ -7,6 +7,7 @@
 #include <espalier/rag/sampler.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,12 +24,13 @@ namespace detail {
 class ColdStart {
  public:
   explicit ColdStart(rag::Sampler sampler) : sampler_(std::move(sampler)) {}
+  std::size_t without_chain = 0;  ///< questions without such a chain
 
   /// This object must outlive the task.
   Task<void> operator()(rag::Tree* tree) {
     std::erase_if(tree->remarks, [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
     const rag::State& root = tree->state(tree->root());
-    if (!root.has_gold() || !complete(root.chain())) co_return;
+    if (!root.has_gold() || !complete(root.chain())) co_return void(++without_chain);
     const Context context(tree->seed, 0, &tree->ledger);
     const auto samples = co_await sampler_.draw("cold_start", slots(root), 1, context);
     if (samples.front().reply) tree->remarks.push_back({"cold_start", tree->root(), samples.front().reply->content});

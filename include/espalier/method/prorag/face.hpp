@@ -110,6 +110,9 @@ class ProRagFace final : public Method {
     if (unscored_ > 0)
       notes["rft.jsonl"] = std::to_string(unscored_) +
                            " steps of right paths were left out: they have no process reward (annotate with prm)";
+    if (cold_start_ && cold_start_->without_chain > 0)
+      notes["questions"] = std::to_string(cold_start_->without_chain) +
+                           " questions have no gold chain with the text of each passage, which a cold start needs";
     if (unlike_ > 0)
       notes["cold_start.jsonl"] =
           std::to_string(unlike_) + " gold chains of h steps were left out: they were not told in 2 h + 1 thoughts";
