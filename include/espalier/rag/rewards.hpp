@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,14 @@ class AnyReward {
   AnyReward(Reward reward)
       : function_(
             [reward = std::move(reward)](std::vector<State> states) { return values_of(reward, std::move(states)); }) {}
+  /// What is no reward does not compile, and the first error says why.
+  template <class Reward>
+    requires(std::is_class_v<Reward> && !std::is_convertible_v<Reward, Function> && !RewardFunction<Reward, State> &&
+             !espalier::detail::GroupReward<Reward, State>)
+  AnyReward(const Reward&) {
+    static_assert(sizeof(Reward) == 0,
+                  "reward: must be reward(const rag::State&) -> double, or have group(std::span<const rag::State>)");
+  }
   [[nodiscard]] Task<std::vector<double>> group(std::span<const State> states) const {
     return function_(std::vector<State>(states.begin(), states.end()));
   }
