@@ -202,7 +202,8 @@ Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
   co_return results;
 }
 
-inline Task<void> gather(std::vector<Task<void>> tasks) {
+template <class = void>
+Task<void> gather(std::vector<Task<void>> tasks) {
   detail::GatherAwaiter<void> all(tasks);
   co_await all;
   for (auto& task : tasks) task.take();

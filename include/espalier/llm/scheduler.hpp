@@ -39,6 +39,7 @@ struct Scheduler : PortScheduler {
     return port<EncodeRequest, Embedding>(std::move(backend), max_in_flight);
   }
   /// A model that is answered from outside: list requests with pending(), answer them with resume().
+  template <class = void>
   ModelPort external_model() {
     return last_port<Prompt, Completion>(std::unique_ptr<Service<Prompt, Completion>>(), 0);
   }

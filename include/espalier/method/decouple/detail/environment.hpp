@@ -145,7 +145,8 @@ inline Dual two_numbers(const Embedding& numbers) {
                 " numbers for a text, not a plan and a search value");
   return {static_cast<double>(numbers[0]), static_cast<double>(numbers[1])};
 }
-inline ValueSource value_source(EncoderPort port, ReadDual read) {
+template <class = void>
+ValueSource value_source(EncoderPort port, ReadDual read) {
   const auto value = [](EncoderPort asked, ReadDual reader, std::string text) -> Task<Dual> {
     const Embedding numbers = co_await asked.ask(EncodeRequest(std::move(text), EncodeRequest::Role::passage));
     co_return reader(numbers);
