@@ -152,7 +152,7 @@ TEST_CASE("bad input is refused with file, line and field") {
 TEST_CASE("what looks like gold or an alias is named if it is not read") {
   for (const char* field : {"answer", "answers", "Answer", "gold_answers", "ground_truth", "target", "possible_answers",
                             "correct answers", "goldenAnswers", "short_answers", "answer_text", "gt", "label",
-                            "aliases", "answer_aliases", "expected_answer"}) {
+                            "aliases", "answer_aliases", "expected_answer", "ref"}) {
     const std::string said = std::string("f.jsonl:1: field '") + field + "': looks like gold answers, which are read " +
                              "from 'golden_answers' alone";
     for (const char* value : {R"("y")", R"(["y"])", R"({"text":["y"],"answer_start":[0]})"})
@@ -211,6 +211,9 @@ TEST_CASE("a table of passages has a header, and quotes as DPR's") {
   CHECK(said("id\ttext\n1\t\"open\n") == "p.tsv:2: holds a quote that is not closed in its line");
   CHECK(said("1\tno header\n2\tx\n") == "p.tsv:2: field 'id': is missing");
   CHECK(said("id\ttext\n1\t\xFF\n") == "p.tsv:2: holds bytes that are not UTF-8");
+  CHECK(said("1\tno header\n") == "p.tsv: holds a header and no rows");
+  write_bytes(folder / "Wiki.TSV", "id\ttext\n1\tAda wrote.\n");
+  CHECK(read_passages(folder / "Wiki.TSV").at(0) == Passage("1", "", "Ada wrote."));
 }
 
 TEST_CASE("passages come in many forms") {

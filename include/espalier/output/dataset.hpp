@@ -89,8 +89,8 @@ inline std::string_view gold_name(std::string_view name) {
              ends))
     return "";
   if (one_of({"answer", "gold", "alias", "truth"}, holds)) return "gold";
-  const bool perhaps = one_of({"target", "targets", "label", "labels", "reference", "references", "solution", "output",
-                               "outputs", "response", "expected", "correct", "ans", "gt", "gts"},
+  const bool perhaps = one_of({"target", "targets", "label", "labels", "reference", "references", "ref", "refs",
+                               "solution", "output", "outputs", "response", "expected", "correct", "ans", "gt", "gts"},
                               is);
   return perhaps ? "perhaps" : "";
 }

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <functional>
 #include <istream>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -173,7 +174,9 @@ inline void for_each_line(std::istream& file, const std::string& path,
   simdjson::dom::parser parser;
   std::string text;
   std::vector<std::string> header;
-  const bool tsv = path.ends_with(".tsv") || path.ends_with(".tsv.gz");
+  std::string name = path;
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const bool tsv = name.ends_with(".tsv") || name.ends_with(".tsv.gz");
   std::size_t line = 0, objects = 0;
   while (std::getline(file, text)) {
     ++line;
@@ -185,6 +188,7 @@ inline void for_each_line(std::istream& file, const std::string& path,
     if (text.empty()) continue;
     simdjson::dom::element element;
     if (const auto error = parser.parse(text).get(element)) {
+      if (error == simdjson::MEMALLOC) throw std::bad_alloc();
       const auto [field, number] = no_number(text);
       if (!number.empty()) throw InputError(path, line, field, "holds " + number + ", which is no JSON");
       const bool bytes = error == simdjson::UTF8_ERROR;
@@ -197,7 +201,7 @@ inline void for_each_line(std::istream& file, const std::string& path,
     if (!take(JsonLine(path, line, element))) return;
   }
   if (file.bad()) throw InputError(path, line + 1, "", "cannot be read");
-  if (objects == 0) throw InputError(path, 0, "", "is empty");
+  if (objects == 0) throw InputError(path, 0, "", header.empty() ? "is empty" : "holds a header and no rows");
 }
 
 /// The same for a file, plain or .gz. Throws InputError if it is missing.
