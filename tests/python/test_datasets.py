@@ -391,6 +391,7 @@ def test_parquet_reads_as_json_lines_do(tmp_path: Path, row: dict[str, Any]):
         ("a.json", '[{"a": 1}, {"a": {"b": [NaN]}}]', "a.json: row 2: field 'a.b.0': holds NaN, which is no JSON"),
         ("a.jsonl", json.dumps(NQ) + '\n{"a": -1e999}\n', "a.jsonl:2: field 'a': holds infinity, which is no JSON"),
         ("a.jsonl", [NQ, {"id": "1", "question": "q", "answer": "x", "gold": "y"}], "a.jsonl:2: field 'gold': looks"),
+        ("a.jsonl", [{"question": "q?", "choices": ["x", "y"], "answerKey": "A"}], "field 'answerKey': names a choice"),
         ("a.jsonl", [HOTPOT | {"aliases": ["y"]}], "a.jsonl:1: field 'aliases': looks like gold answers or aliases"),
         ("a.jsonl", [NQ, {"name": "x"}], "a.jsonl:2: is in no form that is known"),
         ("a.jsonl", [{"question": "q", "answer": ["", " "]}], "field 'answer': holds an empty answer"),

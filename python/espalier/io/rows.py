@@ -111,7 +111,14 @@ class Row:
         kinds = {name: _core.gold_name(name) for name, value in self.fields.items() if value not in (None, "", [], {})}
         usual = [name for name in ("golden_answers", "answers", "answer") if name in kinds]
         fields = usual + [name for kind in ("gold", "perhaps") for name in kinds if kinds[name] == kind]
-        return self.texts(fields[0]) + self.aliases() if fields else []
+        found = self.texts(fields[0]) if fields else []
+        if (
+            found
+            and {"choices", "options"} & self.fields.keys()
+            and all(re.fullmatch("[A-Ka-k0-9]", text) for text in found)
+        ):
+            self.fail(fields[0], "names a choice, and gold answers are texts")
+        return found + (self.aliases() if fields else [])
 
     def aliases(self) -> list[str]:
         """Other names of the answer."""
