@@ -143,7 +143,8 @@ def said_twice(questions: Iterable[tuple[str, str]]) -> str:
 def conversion(path: str | os.PathLike[str]) -> str | None:
     """A message with the command that converts a published file for runs. None if it has no published form."""
     try:
-        row = _strange(path) if Path(path).is_file() else None
+        other = os.fspath(path).lower().removesuffix(".gz").endswith((".parquet", ".csv", ".tsv", ".json"))
+        row = None if not Path(path).is_file() else next(read_rows(path), None) if other else _strange(path)
     except (OSError, InputError, MissingPart):
         return None
     command = f"`espalier questions {path} --out FILE`"
