@@ -59,6 +59,7 @@ class Prompt:
         seed: int = ..., sample: int = ..., prefill: str = ..., ids: Sequence[int] = ..., grammar: str = ...,
     ) -> None: ...  # fmt: skip
     grammar: Final[str]
+    keep_tokens: Final[bool]
     key: Final[str]
     logprobs: Final[bool]
     max_tokens: Final[int]
@@ -78,14 +79,17 @@ class Completion:
     def __init__(
         self, text: str, *, finish: str = ..., prompt_tokens: int = ..., completion_tokens: int = ...,
         thinking_tokens: int = ..., logprob: float | None = ..., tokens: Sequence[tuple[str, float]] = ...,
+        token_ids: Sequence[int] = ..., logprobs: Sequence[float] = ...,
     ) -> None: ...  # fmt: skip
     completion_tokens: Final[int]
     damaged: Final[bool]
     finish: Final[str]
     logprob: Final[float | None]
+    logprobs: Final[list[float]]
     prompt_tokens: Final[int]
     text: Final[str]
     thinking_tokens: Final[int]
+    token_ids: Final[list[int]]
     tokens: Final[list[tuple[str, float]]]
 
 class State:

@@ -68,6 +68,7 @@ OPTIONS = {
     "Uct.normalise": "Uct takes rewards in [0, 1]",
     "espalier index build.vectors": "vectors are 32-bit numbers; faiss has other forms: --retriever faiss:INDEX",
     "espalier train rft.rounds": "`train rft` makes one, and `examples/improve.py` repeats",
+    "espalier.thinking": "--set thinking=on, off, or the most tokens of a thought",
     "espalier.retriever_name": "--retriever URL?name=NAME",
     "espalier.retriever_api": "--retriever URL?api=NAME",
     "espalier.reranker_name": "--reranker URL?name=NAME",

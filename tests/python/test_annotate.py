@@ -125,10 +125,9 @@ def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: 
 
 
 def test_a_function_may_annotate_a_run_whose_own_model_thinks(data: dict[str, Any], tmp_path: Path):
-    small = {"method": "prorag", "limit": 1, "set": {"simulations": 4, "annotate": "none"}}
+    small = {"method": "prorag", "limit": 1, "set": {"simulations": 4, "annotate": "none", "thinking": "off"}}
     with ModelServer(owner="vllm") as server:
-        thinking = {"model": server.url, "model_name": "m", "constrain": "off", "thinking": "off"}
-        esp.expand(**data, **small, **thinking, out=tmp_path / "run")
+        esp.expand(**data, **small, model=server.url, model_name="m", constrain="off", out=tmp_path / "run")
     asked: list[int] = []
 
     def reward(prompts: list[esp.Prompt]) -> list[str]:
@@ -137,7 +136,7 @@ def test_a_function_may_annotate_a_run_whose_own_model_thinks(data: dict[str, An
 
     esp.annotate(tmp_path / "run", {"prm": (reward, "half")}, out=tmp_path / "out")
     record = json.loads((tmp_path / "out/run.json").read_text())
-    assert sum(asked) > 0 and record["model"]["thinking"] == "off"
+    assert sum(asked) > 0 and record["model"]["thinking"] == "off" and "thinking" not in record["options"]
 
 
 @pytest.mark.parametrize("given", [{"constrain": "always"}, {"constrain": "off"}, {}])

@@ -180,7 +180,7 @@ def test_people_get_a_line_each_with_what_to_do(capsys, tmp_path: Path, monkeypa
 
 def test_prompts_are_asked_as_a_run_asks_them(doctor, files: Path):
     """With tools and without thoughts."""
-    more = (*inputs(files), "--method", "search-r1", "--protocol", "tools", "--thinking", "off")
+    more = (*inputs(files), "--method", "search-r1", "--protocol", "tools", "--set", "thinking=off")
     _, _, requests = asked(doctor, "<answer>Cervantes</answer>", *more)
     with_tools = [request for request in requests if request.get("tools")]
     assert with_tools and all(one["chat_template_kwargs"] == {"enable_thinking": False} for one in with_tools)
@@ -261,7 +261,7 @@ def test_what_could_not_be_read_is_shown(doctor):
     assert untagged["state"] == thinking["state"] == empty["state"] == "warning"
     assert untagged["found"] == f'the reply could not be read; it begins "{SHOWN}"'
     assert "cut in its thought at max_tokens=512" in thinking["found"] and "so long" in thinking["found"]
-    assert "sampling.rollout.max_tokens" in thinking["advice"] and "--thinking" in thinking["advice"]
+    assert "sampling.rollout.max_tokens" in thinking["advice"] and "--set thinking=" in thinking["advice"]
     assert empty["found"].endswith("it is empty")
 
 

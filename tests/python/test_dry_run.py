@@ -13,8 +13,8 @@ PROMPTS = {"not_utf8": b"{question} {history} \xff", "utf16": "{question}".encod
 PROMPTS |= {"slotless": b"x", "empty": b""}
 OPTIONS = [
     *(f"SERVER --{limit}={value}" for limit in ("timeout", "deadline") for value in ("nan", "inf", "0", "-1", "1e300")),
-    *(f"SERVER {more}" for more in ("--attempts=-1", "--endpoint x", "--endpoint http://h:8/v1*0", "--thinking maybe")),
-    *(f"SERVER {more}" for more in ("--extra-body {", "--server no", "--model-for rollout=x")),
+    *(f"SERVER {more}" for more in ("--attempts=-1", "--endpoint x", "--endpoint http://h:8/v1*0")),
+    *(f"SERVER {more}" for more in ("--extra-body {", "--server no", "--model-for rollout=x", "--set thinking=maybe")),
     *(f"--method airrag {more}" for more in ("--set n_qt=3", "--set n_sa=2", "--prune keep(top_k:1)")),
     *("--method airrag --set select=embedding", "--method airrag-lite --set n_say=3", "--endpoint http://h:8/v1"),
     *("--model http://h:9/v1", "--model gpt-4 --constrain off", "--model http://h:9/v1 --model-name m --shard 1/2"),

@@ -230,7 +230,7 @@ def test_thinking_reaches_the_server_of_a_file(file, data, tmp_path, monkeypatch
 
     monkeypatch.setattr(_given._core, "OpenAi", part)
     with pytest.raises(Told, match="off"):
-        esp.answer(**data, out=tmp_path / "out", model=f"gguf:{file}", thinking="off")
+        esp.answer(**data, out=tmp_path / "out", model=f"gguf:{file}", set={"thinking": "off"})
 
 
 class Template:

@@ -84,7 +84,7 @@ def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--thinking", 50, "--server", "openai"], "'openai' cannot be asked for a number of thinking tokens"),
+        (["--set", "thinking=50", "--server", "openai"], "'openai' cannot be asked for a number of thinking tokens"),
         (["--constrain", "always", "--server", "other"], "'other' cannot be asked for a grammar"),
         (["--set", "sampling.rollout.constrain=draft", "--server", "other"], "prompt 'rollout': a server of the sort"),
         (["--protocol", "tools", "--server", "other"], "cannot be asked for calls of tools"),
@@ -101,7 +101,7 @@ def test_what_a_server_cannot_be_asked_is_refused_at_the_start(options, reason, 
 @pytest.mark.parametrize(("owner", "code"), [("vllm", 0), ("nobody", 2)])
 def test_an_unknown_server_is_asked_before_it_is_refused(owner: str, code: int, files: Path, tmp_path: Path):
     with ModelServer(owner=owner) as server:
-        model = ["--model", server.url, "--model-name", "m", "--thinking", "on"]
+        model = ["--model", server.url, "--model-name", "m", "--set", "thinking=on"]
         done = espalier("answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path)
     assert done.returncode == code, done.stderr
     assert bool(server.requests) == (code == 0)

@@ -260,6 +260,9 @@ def test_a_step_is_learned_from_the_tokens_that_the_model_wrote(world, tiny, tmp
         said = [row[mask].tolist() for row, mask in zip(inputs["completion_ids"], learned, strict=True)]
         assert len(said) == 8 and all(row in wrote for row in said)
         assert any(row not in again for row in said)
+        for i, mask in enumerate(learned):  # what was sampled is what the trainer finds
+            asked = inputs["prompt_ids"][i][inputs["prompt_mask"][i].bool()].tolist()
+            assert torch.allclose(inputs["sampling_per_token_logps"][i][mask], spoken(model, asked, said[i]), atol=1e-4)
         raise Killed
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny)

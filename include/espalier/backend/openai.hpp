@@ -101,7 +101,9 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     return true;
   }
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
-    return group.size() < server_.most_samples() && !next.greedy() &&
+    // llama.cpp tells all ids of a sample that is alone, and counts the tokens of others in chunks alone.
+    const bool alone = next.sampling().keep_tokens && server_.dialect().server == Server::llamacpp;
+    return !alone && group.size() < server_.most_samples() && !next.greedy() &&
            next.shared_body() == group.back().shared_body() && next.seed() == group.back().seed() &&
            next.sample() == group.back().sample() + 1;
   }

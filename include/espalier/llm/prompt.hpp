@@ -3,6 +3,8 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/llm/protocol.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,7 +15,7 @@
 
 namespace espalier {
 
-/// How a completion is drawn. All fields are sent to the server and are part of a request's key.
+/// How a completion is drawn. All fields but the last are sent to the server and are part of a request's key.
 struct Sampling {
   double temperature = 0;              ///< 0 = greedy
   double top_p = 1;                    ///< (0, 1]
@@ -26,6 +28,7 @@ struct Sampling {
   bool tools = false;                  ///< ask for the tags of the reply as calls of the chat API's tools
   std::string extra_body = {};         ///< a JSON object merged into the request body, "" = none
   std::string grammar = {};            ///< GBNF that a reply must follow (llm/grammar.hpp), "" = none
+  bool keep_tokens = false;            ///< ask for Completion::sampled, if that changes no text
 };
 
 /// Everything of a request except seed and sample index. Immutable, and shared by all samples of one prompt.
@@ -129,6 +132,19 @@ struct Completion {
     friend bool operator==(const TokenLogprob&, const TokenLogprob&) = default;
   };
 
+  /// The tokens that a model sampled for a text, those of its stop string and of its end included where they are known.
+  struct Sampled {
+    std::vector<std::int32_t> ids{};  ///< empty = not known
+    std::vector<double> logprobs{};   ///< of each, natural log, under the prompt. Empty = not known
+    /// False for ids below 0, log-probabilities that are above 0 or no number, and lists of different lengths.
+    [[nodiscard]] bool possible() const {
+      return std::ranges::all_of(ids, [](std::int32_t id) { return id >= 0; }) &&
+             std::ranges::all_of(logprobs, [](double each) { return each <= 0 && std::isfinite(each); }) &&
+             (logprobs.empty() || logprobs.size() == ids.size());
+    }
+    friend bool operator==(const Sampled&, const Sampled&) = default;
+  };
+
   Completion() = default;
   Completion(std::string text) : text(std::move(text)) {}  // NOLINT: a text is a completion
   /// False if its text is no reply, so that nothing in it is read.
@@ -142,6 +158,7 @@ struct Completion {
   std::uint32_t thinking_tokens = 0;    ///< of completion_tokens, those of a thought aside. 0 = not reported
   std::optional<double> logprob;        ///< sum over the tokens up to the stop string, natural log
   std::vector<TokenLogprob> tokens{};   ///< each of them, empty if not asked for or not given with its text
+  Sampled sampled{};                    ///< what `tokens` are read from, if it was to be kept and is known
   std::uint32_t attempts = 0;           ///< requests sent for it, never stored
   bool cached = false;                  ///< came from a journal, never stored
   /// Of prompt_tokens, those that the server had read before. Nothing = not told, or from a journal. Never stored.

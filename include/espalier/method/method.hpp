@@ -62,6 +62,7 @@ class Method {
     rag::Sampler::Options samples{sampling_, {}, resample_, repair_, protocol_ == ReplyForm::tools};
     for (const auto& [purpose, own] : own_) {
       Sampling common = sampling(purpose);
+      common.keep_tokens = ports.keep_tokens;
       if (match_budget_ && common.temperature == 0) common.temperature = 0.7;  // greedy answers are all the same
       samples.by_purpose.emplace(purpose, own.over(common));
       samples.constrain.emplace(purpose, own.constrain.value_or(constrain_));

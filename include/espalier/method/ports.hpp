@@ -30,6 +30,7 @@ struct Ports {
   std::optional<EncoderPort> values;        ///< maps a text to its plan and search value, if the run has such a source
   Budget::Timeout timeout;                  ///< remembers where the clock ended searches
   std::string value_head;                   ///< file of a trained head over the encoder, "" = none
+  bool keep_tokens = false;                 ///< texts keep the tokens that were sampled for them
   std::map<std::string, ModelPort> models;  ///< by purpose, where a purpose has its own model
 };
 

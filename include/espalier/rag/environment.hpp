@@ -6,6 +6,7 @@
 #include <espalier/rag/text.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -104,6 +105,7 @@ class Environment {
       proposals.back().tokens = sample.tokens;
       proposals.back().action.token_logprobs = std::move(sample.token_logprobs);
     }
+    for (std::size_t i = 0; i < samples.size(); ++i) proposals[i].action.source = samples[i].raw.source();
     co_return proposals;
   }
 

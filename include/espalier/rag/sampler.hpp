@@ -102,7 +102,7 @@ class Sampler {
       std::vector<Task<Completion>> asked;
       for (const std::uint32_t i : missing) asked.push_back(port(purpose).ask(Prompt(body, seed, first + i)));
       std::vector<Completion> completions = co_await gather(std::move(asked));
-      missing = read(std::move(completions), std::move(missing), *body, here.from(first), &samples);
+      missing = read(std::move(completions), std::move(missing), *body, here.from(first), &samples, body->purpose);
       if ((options_.repair || drafts) && !missing.empty()) {
         drop_unpaid(context, own, &missing);
         std::vector<std::uint32_t> left = co_await repaired(body, missing, here.from(first + repair_stride), &samples);
@@ -140,16 +140,18 @@ class Sampler {
     std::vector<Completion> completions = co_await gather(std::move(asked));
     PromptBody answered = *body;
     answered.sampling = chosen;
-    std::vector<std::uint32_t> left = read(std::move(completions), unread, answered, context, samples);
+    std::vector<std::uint32_t> left =
+        read(std::move(completions), unread, answered, context, samples, body->purpose + ".repair");
     Ledger::Costs& costs = (*context.ledger)[body->purpose];
     costs.repairs += unread.size();
     for (const std::uint32_t i : unread) costs.repaired += (*samples)[i].reply.has_value();
     co_return left;
   }
   /// Charges and parses the completions of these samples. Returns the samples that may be drawn again, because they
-  /// could not be read. `context.first` is the index of sample 0.
+  /// could not be read. `context.first` is the index of sample 0. `source`: ModelText::Source::purpose.
   static std::vector<std::uint32_t> read(std::vector<Completion> completions, std::vector<std::uint32_t> asked,
-                                         const PromptBody& body, const Context& context, std::vector<Sample>* samples) {
+                                         const PromptBody& body, const Context& context, std::vector<Sample>* samples,
+                                         const std::string& source) {
     std::vector<std::uint32_t> unread;
     for (std::size_t j = 0; j < asked.size(); ++j) {
       Completion& completion = completions[j];
@@ -159,7 +161,10 @@ class Sampler {
       sample.logprob = completion.logprob;
       sample.tokens = completion.completion_tokens;
       sample.token_logprobs = std::move(completion.tokens);
-      sample.raw = ModelText(std::move(completion.text));
+      ModelText::Source from{source, std::move(completion.sampled)};
+      sample.raw =
+          ModelText(std::move(completion.text),
+                    body.sampling.keep_tokens ? std::make_shared<const ModelText::Source>(std::move(from)) : nullptr);
       if (completion.readable())
         sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
       if (cut && sample.reply && sample.reply->to_end && sample.reply->tag == "answer") sample.reply.reset();  // no end

@@ -29,6 +29,7 @@ struct Action {
   bool forced = false;  ///< the model was told to answer
   std::shared_ptr<const Passages> found{};  ///< documents that were already retrieved for the step, null if none
   std::vector<Completion::TokenLogprob> token_logprobs{};  ///< of each token, if asked for and given
+  std::shared_ptr<const ModelText::Source> source{};       ///< what it was read from, null if tokens are not kept
   friend bool operator==(const Action& a, const Action& b) { return a.kind == b.kind && a.key == b.key; }
 };
 
@@ -97,7 +98,7 @@ class State {
   /// With the action's thought, if it has one, and its text.
   [[nodiscard]] State with(const Action& action) const {
     const State next = action.thought.empty() ? *this : with(Segment(SegmentKind::thought, ModelText(action.thought)));
-    return next.with(Segment(action.kind, ModelText(action.text)));
+    return next.with(Segment(action.kind, ModelText(action.text, action.source)));
   }
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/llm/passage.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -16,12 +17,21 @@ namespace espalier::rag {
 /// Text that a model wrote. Parsers accept nothing else, so a tag inside a document has no effect.
 class ModelText {
  public:
+  /// The reply that a text was read from, null where tokens are not kept.
+  struct Source {
+    std::string purpose;  ///< with ".repair" behind it for a reply that was asked for again
+    Completion::Sampled sampled;
+  };
+
   ModelText() = default;
-  explicit ModelText(std::string text) : text_(std::move(text)) {}
+  explicit ModelText(std::string text, std::shared_ptr<const Source> source = nullptr)
+      : text_(std::move(text)), source_(std::move(source)) {}
   [[nodiscard]] const std::string& str() const { return text_; }
+  [[nodiscard]] const std::shared_ptr<const Source>& source() const { return source_; }
 
  private:
   std::string text_;
+  std::shared_ptr<const Source> source_;
 };
 
 /// What a segment of a transcript is.

@@ -92,7 +92,9 @@ class Job {
       record.compare_with(folder / "run.json");
       if (!annotating()) earlier = detail::EarlierRun::in(folder.path());
       if (settings_.journal.replay) finished_before = std::exchange(earlier, {}).summary.has_value();
-      if (earlier.summary) return {.summary = std::move(*earlier.summary), .recognised = true};
+      const bool told = earlier.annotated || std::filesystem::exists(folder / "tokens.jsonl");
+      if (earlier.summary && (told || !settings_.journal.keep_tokens || !settings_.journal.keep))
+        return {.summary = std::move(*earlier.summary), .recognised = true};
       earlier.check_mendable(folder.path(), settings_.journal.keep && std::filesystem::exists(detail::journal_file(
                                                                           settings_, folder.path())));
     }
@@ -117,12 +119,13 @@ class Job {
     Scheduler scheduler;
     detail::Services services(scheduler, settings_, known, skills_, lexical_,
                               detail::RunJournal(settings_, folder.path(), record.identity(), dry));
+    services.ports.keep_tokens = settings_.journal.keep_tokens && settings_.journal.batch_file.empty();
     if (!dry) services.ports.timeout = detail::remembered_stops(settings_, folder.path(), method_->options().json());
     method_->prepare(services.ports, prompts);
     if (dry) return {};
     const bool kept = in_place || finished_before;  // until the new files are whole
     if (!kept) {
-      std::filesystem::remove(folder / "summary.json");
+      for (const char* name : {"summary.json", "tokens.jsonl"}) std::filesystem::remove(folder / name);
       output::detail::write_flat_json(folder / "run.json", record.fields(version));
     }
     detail::Harvest harvest(settings_, examples_, places_, *method_, folder.next());
@@ -154,6 +157,8 @@ class Job {
     for (const auto& [purpose, why] : constrain.refused)
       note(fmt::format("the grammar of '{}' was refused, so its replies are free: {}", purpose, why));
     for (const std::string& broken : harvest.broken_grammars()) note(broken);
+    if (const std::size_t texts = harvest.unknown_tokens)
+      summary.notes["tokens.jsonl"] = fmt::format("the tokens of {} sampled texts are not known", texts);
     summary.seconds = seconds_since(start);
     tell("");
     RunResult result{summary.json(), summary.open(), harvest.why_open(), false, std::move(earlier.changed)};

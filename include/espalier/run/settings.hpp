@@ -96,7 +96,7 @@ struct Settings {
     std::shared_ptr<backend::HttpWatch> watch = nullptr;  ///< told of silent servers, null = nobody
   };
   struct Journal {
-    bool keep = true, replay = false;
+    bool keep = true, replay = false, keep_tokens = false;
     std::string file;        ///< "" = journal.sqlite in the run's folder
     std::string batch_file;  ///< file for the requests to models called "batch", which are answered later
   };

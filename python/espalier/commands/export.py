@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     for file in files:
         say(f"{file.path}: {file.rows:,} rows of {file.product}.jsonl, for {', '.join(file.trainers)}")
-        say(*(f"  {pairs:,} pairs left out: {why}" for why, pairs in file.left_out.items()))
+        say(*(f"  {count:,} left out: {why}" for why, count in file.left_out.items()))
         for report in file.lengths:
             lost = ", ".join(f"{n:,} {verdict}" for verdict, n in sorted(report.rows.items()))
             say(f"  {report.trainer} {report.rule}: {lost}, longest {report.longest:,}")

@@ -29,7 +29,7 @@ VALUES = ("espalier serve values --model models/value", "espalier serve values -
 # Options of a run that make no sense for a server of answers.
 not_served = (
     *("--out", "--questions", "--limit", "--shard", "--open-questions", "--overwrite"),
-    *("--journal", "--no-journal", "--replay", "--allow-failed", "--dry-run"),
+    *("--journal", "--no-journal", "--replay", "--keep-tokens", "--allow-failed", "--dry-run"),
 )
 own = "serve_"  # how the names of a server's own options begin
 

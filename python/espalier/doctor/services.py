@@ -163,7 +163,7 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
         elif prompt.cut_at:
             where = " in its thought" if prompt.in_thought else ""
             found = f"the reply was cut{where} at max_tokens={prompt.cut_at} and could not be read; {begins}"
-            shorter = "; or shorten thoughts: --thinking" if prompt.in_thought else ""
+            shorter = "; or shorten thoughts: --set thinking=N" if prompt.in_thought else ""
             yield unread(part, found, f"allow longer replies: --set sampling.{purpose}.max_tokens=N{shorter}")
         else:
             shots = "" if tools else "--set shots=2 where the method has it, then "

@@ -21,6 +21,7 @@ from .reader import PRODUCTS, read_product, why_none
 from .records import Pair, Record, reversed_pairs
 from .tokenizer import Tokenizer
 from .traces.advantages import ADVANTAGES, check_beta
+from .traces.sampled import kept_tokens
 
 __all__ = ["FORMATS", "Exported", "export"]
 
@@ -80,7 +81,8 @@ def export(
     coder = Tokenizer(tokenizer) if tokenizer is not None else None
     if coder is not None and style == "tools" and any("trl" in format.trainers for format in chosen):
         coder.need_tools()
-    choices = Choices(style, threshold, margin, data_source, coder, advantage, beta)
+    sampled = kept_tokens(run) if "sft.tokens" in (format.name for format in chosen) else None
+    choices = Choices(style, threshold, margin, data_source, coder, advantage, beta, sampled)
 
     read = cache(lambda name, how: list(read_product(run, name, how(run) if how else None)))
     made: list[tuple[Format, Exported, list[Columns]]] = []
@@ -89,7 +91,9 @@ def export(
         against = reversed_pairs(records)
         kept = [record for record in records if not isinstance(record, Pair) or record.sides not in against]
         lost = Counter({"another pair says the reverse": len(records) - len(kept)})
+        choices.lost.clear()
         rows = [row for record in kept for row in format.rows(record, choices)]
+        lost += choices.lost
         if coder and max_length and format.record is Pair:
             differing = [row for row in rows if differs(row, coder, max_length)]
             lost[f"the sides are equal within {max_length:,} tokens"] = len(rows) - len(differing)

@@ -23,7 +23,7 @@ class Exported:
     trainers: tuple[str, ...]
     lengths: list[Report] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
-    """Pairs that nothing can be learned from, by reason."""
+    """Pairs, rows and steps that are not learned, by reason."""
 
 
 def tabled(header: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

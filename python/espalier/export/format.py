@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -34,6 +35,9 @@ class Choices:
     """How traces weigh their branches: a name of `traces.advantages`."""
     beta: float = 0.3
     """Weight of the process advantage, for `process`."""
+    kept: Mapping[str, Any] | None = None  # what was sampled in the run's trees, None = unknown
+    lost: Counter[str] = field(default_factory=Counter)
+    """What a format leaves out, by reason."""
 
 
 @dataclass(frozen=True)

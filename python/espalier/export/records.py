@@ -101,6 +101,15 @@ class Asked:
     answers: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Sampled:
+    """The tokens that a model sampled for a text, with natural log-probabilities where these are known."""
+
+    ids: list[int]
+    logprobs: list[float]
+    purpose: str
+
+
 @dataclass
 class TraceNode:
     """What one step of the policy wrote, what the environment answered, or what the policy was asked. Shared by all
@@ -121,6 +130,10 @@ class TraceNode:
     """The policy ended its turn here."""
     asks: bool = False
     """A prompt of its own. What follows it sees nothing above it."""
+    key: tuple[int, int | None, int] | None = None
+    """Of a step: the recorded node, the rollout from it (None = the node itself), and the part of what that adds."""
+    tokens: Sampled | None = None
+    """What was sampled for the step, where the run kept it."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +152,8 @@ class Trace:
     """The reward of every leaf, by its place."""
     judged: bool = False
     """Its steps were scored by a process reward model."""
+    keeps_tokens: bool = False
+    """The run kept the tokens that were sampled."""
 
     def path(self, leaf: int) -> list[int]:
         """The places from the first node down to a leaf."""

@@ -25,9 +25,10 @@ class Tokens:
     """In the loss; 0 where the label is ignored."""
 
 
-def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str) -> Tokens:
+def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str, had: dict[int, list[int]] | None = None) -> Tokens:
     """In standard style: prompt and completion as they are, and the end-of-text token. Otherwise by the chat template,
-    where all assistant turns and their ends are learned. A token is learned if it holds a learned code point."""
+    where all assistant turns and their ends are learned. A token is learned if it holds a learned code point.
+    `had` are the tokens of contents that are not to be tokenised, by their place."""
     learned: list[tuple[int, int]] = []
     if style == "standard":
         if not dialogue.one_turn:
@@ -44,7 +45,7 @@ def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str) -> Tokens:
             next_one = contents[i + 1].begin if i + 1 < len(contents) else len(text)
             if message.role == "assistant":
                 learned.append((content.begin, tokenizer.end_of_turn(text, content.end, next_one)))
-    ids, offsets = tokenizer.encode(text, special=style == "standard")
+    ids, offsets = pieced(tokenizer, text, contents, had or {}, special=style == "standard")
     last = contents[-1]
     spans = [(last.place(begin), last.place(end), weight) for begin, end, weight in dialogue.weights]
     labels, weights = [], []
@@ -54,6 +55,30 @@ def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str) -> Tokens:
         own = 0.0 if first is None else next((w for b, e, w in spans if b <= first < e), 1.0)
         weights.append(own)
     return Tokens(ids, labels, weights)
+
+
+def pieced(
+    tokenizer: Tokenizer, text: str, contents: Sequence[Content], own: Mapping[int, list[int]], *, special: bool
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """Ids and their [begin, end) in a text, some of whose contents have tokens of their `own`."""
+    ids: list[int] = []
+    offsets: list[tuple[int, int]] = []
+    at = 0
+    for place in [*sorted(own), None]:
+        end = len(text) if place is None else contents[place].begin
+        between, spots = tokenizer.encode(text[at:end], special=special and at == 0)
+        ids += between
+        offsets += [(begin + at, stop + at) for begin, stop in spots]
+        if place is not None:
+            at = contents[place].end
+            ids += own[place]
+            solid = [spot for spot in range(end, at) if not text[spot].isspace()]  # the same in both
+            seen = 0
+            for count in range(1, len(own[place]) + 1):
+                now = sum(not point.isspace() for point in tokenizer.decode(own[place][:count]))
+                offsets.append((solid[min(seen, len(solid) - 1)], solid[min(max(now - 1, seen), len(solid) - 1)] + 1))
+                seen = now
+    return ids, offsets
 
 
 Turn = Mapping[str, Any]
@@ -108,6 +133,11 @@ class Tokenizer:
         """Whether no token stands for characters that the tokenizer lacks."""
         unknown = self._tokenizer.unk_token_id
         return unknown is None or self._tokenizer.unk_token == self.eos or unknown not in ids
+
+    def decode(self, ids: Sequence[int], *, special: bool = True) -> str:
+        """The text of tokens, of its own ones too if `special`. Ids that the tokenizer lacks are no text."""
+        known = [id for id in ids if id < len(self._tokenizer)]
+        return str(self._tokenizer.decode(known, skip_special_tokens=not special, clean_up_tokenization_spaces=False))
 
     def encode(self, text: str, *, special: bool) -> tuple[list[int], list[tuple[int, int]]]:
         """Ids and their [begin, end) in code points. `special` adds the tokens that the tokenizer puts around a

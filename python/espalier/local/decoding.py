@@ -105,6 +105,7 @@ class Row:
     logprobs: list[float] = field(default_factory=list)
     finish: str = ""
     """How it ended, '' = it goes on."""
+    keeps: bool = False
 
 
 Keep = Callable[[Prompt, str, Sequence[int]], None]
@@ -139,7 +140,8 @@ class Decoder:
             except ValueError as error:
                 answers[place] = BackendError(str(error), permanent=True)
                 continue
-            rows.append((begin, Row(place, prompt, len(begin), min(prompt.max_tokens, room), matcher)))
+            keeps = bool(getattr(prompt, "keep_tokens", False))
+            rows.append((begin, Row(place, prompt, len(begin), min(prompt.max_tokens, room), matcher, keeps=keeps)))
         rows.sort(key=lambda one: (len(one[0]), one[0], one[1].place))  # little padding, equal prompts side by side
         for first in range(0, len(rows), self._batch):
             answers |= self._write(rows[first : first + self._batch])
@@ -219,7 +221,7 @@ class Decoder:
         import torch
 
         logits = logits.float()
-        asked = [i for i, row in enumerate(live) if row.prompt.logprobs and not row.finish]
+        asked = [i for i, row in enumerate(live) if (row.prompt.logprobs or row.keeps) and not row.finish]
         plain = torch.log_softmax(logits[asked], -1) if asked else None
         allowed = self._grammars.mask([row.matcher if not row.finish else None for row in live], logits.device)
         if allowed is not None:
@@ -279,6 +281,8 @@ class Decoder:
             completion_tokens=len(row.ids),
             logprob=sum(row.logprobs) if row.prompt.logprobs else None,
             tokens=list(each) if row.prompt.token_logprobs else [],
+            token_ids=row.ids if row.keeps else [],
+            logprobs=row.logprobs if row.keeps else [],
         )
 
 

@@ -135,7 +135,7 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
     if (target / "run.json").exists():
         return recognised(found[0], target)
     with working(target, "espalier merge") as new:
-        for name in found[0].files:
+        for name in dict.fromkeys(name for shard in found for name in shard.files):
             write_rows(found, name, new / name)
         write_text(new / "accounts.json", json.dumps(accounts(found)) + "\n")
         shared = shared_journal(found)
@@ -162,7 +162,7 @@ def recognised(shard: Shard, target: Path) -> RunResult:
 def write_rows(shards: Sequence[Shard], name: str, target: Path) -> None:
     """Writes the rows that the shards have in their files of this name, in the order of the questions."""
     block = MEMORY // len(shards)
-    rows = in_order(*(placed(shard.folder, name, block) for shard in shards), key=itemgetter(0))
+    rows = in_order(*(placed(shard.folder, name, block) for shard in shards if name in shard.files), key=itemgetter(0))
     with replacing(target) as file:
         file.writelines(row for _, row in rows)
 
@@ -176,7 +176,8 @@ def placed(folder: Path, name: str, block: int) -> Iterator[tuple[int, bytes]]:
         return
     at: dict[str, Any] = {"id": None}
     for row in rows:
-        tree = json.loads(row)["provenance"]["tree"]
+        found = json.loads(row)
+        tree = found["provenance"]["tree"] if "provenance" in found else found["id"]
         while at["id"] != tree:
             at = next(questions)
         yield at["place"], row

@@ -76,6 +76,7 @@ def recorded(run: Path) -> dict[str, Any]:
         "reranker": f"{NOWHERE}/rerank" if reranker else "",
         "reranker_name": reranker,
         "rerank_depth": record("retriever.rerank_depth", 0) or 1,
+        "keep_tokens": (run / "tokens.jsonl").exists(),
         "journal_file": record("noted.journal", "") or str(run / "journal.sqlite"),
         "prune": lost,
         "set": options,

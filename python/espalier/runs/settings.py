@@ -33,7 +33,6 @@ class RunSettings(TypedDict, total=False):
     endpoints: Sequence[str] | None
     api: Literal["chat", "completions"] | None
     extra_body: str | Mapping[str, Any] | None
-    thinking: str | None
     corpus: str | os.PathLike[str] | None
     index: str | os.PathLike[str] | None
     retriever: str | RetrieverLike | None
@@ -57,6 +56,7 @@ class RunSettings(TypedDict, total=False):
     journal_file: str | os.PathLike[str] | None
     journal: bool | None
     replay: bool | None
+    keep_tokens: bool | None
     in_flight: int | None
     open_questions: int | None
     out: str | os.PathLike[str] | None

@@ -191,7 +191,7 @@ def unread(summary: Mapping[str, Any]) -> list[str]:
         return []
     worst, said = worst_read(summary)
     more = f"--set sampling.{worst}.max_tokens=N allows longer replies; " if summary["by_purpose"][worst]["cut"] else ""
-    more += "--thinking off or N shortens thoughts; " if summary["first_unread"][worst].get("in_thought") else ""
+    more += "--set thinking=off or N shortens thoughts; " if summary["first_unread"][worst].get("in_thought") else ""
     return [*said, f"{more}`espalier doctor` asks the model each prompt once. In a run, {helps(summary['method'])}"]
 
 

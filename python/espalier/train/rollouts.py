@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,9 +10,11 @@ from typing import Any
 
 import torch
 
-from ..export.records import Asked, Trace
+from ..export.records import Asked, Sampled, Trace
+from ..export.tokenizer import Tokenizer
 from ..export.traces.advantages import ADVANTAGES, Tokens
-from ..export.traces.text import plain
+from ..export.traces.sampled import as_read
+from ..export.traces.text import bare
 from ..io.files import read_object, write_jsonl
 from ..local.transformers import Transformers
 from .folder import need_prompts
@@ -21,9 +22,6 @@ from .options import GrpoOptions
 from .sampling import asked, write_copies
 from .stage import Setup
 from .trajectories import Step, chains, steps, traces
-
-AROUND = re.compile(r"\s*(</?\w+>)\s*")
-CLOSING = re.compile(r"</\w+>$")
 
 
 @dataclass
@@ -42,10 +40,13 @@ class Rollouts:
     """The steps that are left out because they are too long."""
     rewritten: int = 0
     """The steps that are left out because the method read something else than what the model wrote."""
+    logprobs: list[list[float]] = field(default_factory=list)
+    """[R]: of each token of a step, as it was sampled. Empty = not known."""
 
-    def add(self, prompt: list[int], completion: list[int], learned: int, advantage: float) -> None:
+    def add(self, prompt: list[int], said: Sampled, learned: int, advantage: float) -> None:
         self.prompt_ids.append(prompt)
-        self.completion_ids.append(completion)
+        self.completion_ids.append(said.ids)
+        self.logprobs.append(said.logprobs)
         self.learned.append(learned)
         self.advantages.append(advantage)
 
@@ -68,11 +69,11 @@ class Written:
         """Of a step as the policy's turn shows it, None = the model did not write it like this."""
         return self._ids.get((step.prompt, bare(step.text)))
 
-
-def bare(text: str) -> str:
-    """A text without what a reading changes: references in place of marks, white space around marks and its amount, the
-    closing mark at the end."""
-    return CLOSING.sub("", AROUND.sub(r"\1", " ".join(plain(text).split())))
+    def said(self, step: Step, tokenizer: Tokenizer) -> Sampled | None:
+        """The step's own tokens with their log-probabilities, where they read as it does."""
+        ids = self.ids(step)
+        own = ids and step.tokens and as_read(step.tokens, step.text, tokenizer, ends=True)
+        return own or (None if ids is None else Sampled(ids, [], ""))
 
 
 class Sampler:
@@ -91,16 +92,16 @@ class Sampler:
         rollouts = Rollouts(rewards={name: [0.0] for name in names})
         for trace in found:
             rollouts.rewards[trace.origin.id] = list(trace.outcomes.values()) or [0.0]
-            every = [(one, written.ids(one)) for one in steps(trace)]
-            tokens = {one.place: len(said or ()) for one, said in every} if options.normalise == "token" else None
-            weights = by_step(trace, options.advantage, options.beta, tokens)
+            every = [(one, written.said(one, tokenizer)) for one in steps(trace)]
+            tokens = {one.place: len(said.ids) if said else 0 for one, said in every}
+            weights = by_step(trace, options.advantage, options.beta, tokens if options.normalise == "token" else None)
             for one, said in every:
                 prompt = tokenizer.ids([{"role": "user", "content": one.prompt}], begin_answer=True)
                 if said is None:
                     rollouts.rewritten += 1
-                elif len(prompt) + len(said) > self._setup.longest:
+                elif len(prompt) + len(said.ids) > self._setup.longest:
                     rollouts.too_long += 1
-                elif said:
+                elif said.ids:
                     rollouts.add(prompt, said, 1, weights[one.place])
         if not rollouts.learned:  # a trainer wants one row at least
             self._setup.say(
@@ -108,7 +109,7 @@ class Sampler:
                 f"the model wrote, and {rollouts.too_long} are too long"
             )
             end = tokenizer.loaded.eos_token_id
-            rollouts.add([end], [end], 0, 0.0)
+            rollouts.add([end], Sampled([end], [0.0], ""), 0, 0.0)
         return rollouts
 
     def _traces(self, model: Any, names: Sequence[str], step: int, folder: Path, written: Written) -> list[Trace]:
@@ -130,7 +131,7 @@ class Sampler:
         was = model.training
         model.eval()
         try:
-            more = {"seed": options.seed * 1_000_003 + step, "journal": False}
+            more = {"seed": options.seed * 1_000_003 + step, "journal": False, "keep_tokens": True}
             asked("expand" if grows else "answer", options, engine, file, run, own, **more)
         finally:
             model.train(was)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from .. import _core
-from ..export.records import Trace, TraceNode
+from ..export.records import Sampled, Trace, TraceNode
 from ..export.traces.maker import unread as unread
-from ..export.traces.reader import Group, TraceMaker, groups_of, template_of
+from ..export.traces.reader import Group, TraceMaker, groups_of, templates_of
+from ..export.traces.sampled import kept_tokens, with_tokens
 from ..export.traces.text import FORMS
 from ..io.fields import Fields
 from ..io.files import record_of
@@ -30,6 +31,7 @@ class Step:
     """Of its node in the trace."""
     prompt: str
     text: str
+    tokens: Sampled | None = None
 
 
 def traces(run: Path) -> Iterator[Trace]:
@@ -68,14 +70,15 @@ def chains(run: Path, gold: Mapping[str, Sequence[str]], reward: str) -> Iterato
 def _makers(run: Path) -> Iterator[tuple[Fields, Any]]:
     described = record_of(run)
     method = str(described["method"])
-    template = template_of(run, method, described).replace("{history}", HISTORY)
+    template = templates_of(run, method, described)[FORMS[method].purpose].replace("{history}", HISTORY)
     form = replace(FORMS[method], keeps_malformed=True)
+    kept = kept_tokens(run)
     for line in read_rows(run / "trees.jsonl"):
         row = Fields(line.where, line.fields)
         forced = {number for number, node in enumerate(row.rows("nodes")) if node.has("forced")}
 
         def make(group: Group | None, row: Fields = row, forced: set[int] = forced) -> Trace:
-            trace = TraceMaker(row, form).trace(template, group)
+            trace = with_tokens(TraceMaker(row, form).trace(template, group), kept)
             nodes = [replace(node, sampled=node.sampled and node.source not in forced) for node in trace.nodes]
             return replace(trace, nodes=tuple(nodes))
 
@@ -102,7 +105,7 @@ def steps(trace: Trace) -> list[Step]:
     for place, node in enumerate(trace.nodes):
         history = "" if node.parent is None else before[node.parent] + "\n"
         if node.sampled:
-            found.append(Step(place, trace.prompt.replace(HISTORY, history or NOTHING), node.text))
+            found.append(Step(place, trace.prompt.replace(HISTORY, history or NOTHING), node.text, node.tokens))
         above = "" if node.parent is None else before[node.parent]
         before.append(above + node.lead + node.text)
     return found

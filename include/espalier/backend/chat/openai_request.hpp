@@ -123,10 +123,13 @@ class OpenAiRequest {
       fields.set("tool_choice", std::string_view(all ? "required" : "auto")).set("parallel_tool_calls", false);
     }
     if (dialect.special_tokens) fields.set("skip_special_tokens", false);
-    // Greedy samples share no message.
-    if (dialect.token_ids && sampling.temperature > 0) fields.set("return_token_ids", true);
-    if (sampling.logprobs && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
-    if (sampling.logprobs && !chat(body)) fields.set("logprobs", 1);
+    // Greedy samples share no message. In chunks SGLang refuses to tell its tokens, and llama.cpp leaves some out.
+    const bool sglang = dialect.server == Server::sglang, whole = sglang || dialect.server == Server::llamacpp;
+    const bool kept = sampling.keep_tokens && (dialect.server == Server::vllm || (whole && !stream_));
+    const bool scored = sampling.logprobs || kept;
+    if (dialect.token_ids ? kept || sampling.temperature > 0 : kept && sglang) fields.set("return_token_ids", true);
+    if (scored && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
+    if (scored && !chat(body)) fields.set("logprobs", 1);
     if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);
     if (stream_) fields.set("stream", true).set_json("stream_options", usage_in_chunks);
   }

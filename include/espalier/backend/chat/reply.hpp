@@ -160,15 +160,15 @@ class ChatReply {
       if (choices_.size() == 1)
         completion.thinking_tokens = static_cast<std::uint32_t>(std::min(usage.completion, usage.thinking));
       listed[index] = choice.listed();
-      if (scores && choice.logprobs && choice.logprobs->scored) {
-        LogprobSum list = std::move(*choice.logprobs);
-        const bool all = choice.counted > 0 ? list.tokens >= choice.counted : scored >= usage.completion;
-        list.finish(completion.text, body.sampling.stop);
-        if (list.whole || all) {
-          completion.logprob = list.sum;
-          if (body.sampling.token_logprobs) completion.tokens = std::move(list.each);
-        }
+      const bool told = choice.logprobs && choice.logprobs->scored;
+      const bool all =
+          told && (choice.counted > 0 ? choice.logprobs->tokens >= choice.counted : scored >= usage.completion);
+      if (told) choice.logprobs->finish(completion.text, body.sampling.stop);
+      if (scores && told && (choice.logprobs->whole || all)) {
+        completion.logprob = choice.logprobs->sum;
+        if (body.sampling.token_logprobs) completion.tokens = std::move(choice.logprobs->each);
       }
+      if (body.sampling.keep_tokens) completion.sampled = choice.sampled(all, doubt);
       completions[index] = std::move(completion);
     }
     count_tokens(completions, listed, static_cast<std::uint32_t>(usage.completion));

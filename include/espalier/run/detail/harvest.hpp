@@ -29,6 +29,7 @@ namespace espalier::run::detail {
 class Harvest {
  public:
   Summary summary;
+  std::size_t unknown_tokens = 0;  ///< sampled texts whose tokens are to be kept and are not known
 
   /// `places`: of the questions in the whole run. The files are made in `folder`, where nothing is visible before
   /// commit(). The settings, the questions and the method must outlive it.
@@ -42,6 +43,8 @@ class Harvest {
         products_(settings.task == Settings::Task::answer ? std::vector<method::Product>() : method.products()) {
     for (const char* name : {"trees.jsonl", "answers.jsonl", "costs.jsonl"}) files_.emplace_back(folder / name);
     for (const method::Product& product : products_) files_.emplace_back(folder / product.file);
+    if (settings.journal.keep_tokens && settings.task != Settings::Task::annotate)
+      files_.emplace_back(folder / "tokens.jsonl");
   }
 
   /// Takes a question's tree, or the failure that leaves the question open.
@@ -66,6 +69,7 @@ class Harvest {
       for (std::size_t i = 0; i < products_.size(); ++i) products_[i].rows(record, parts[3 + i]);
       const auto none = [](const std::string& rows) { return rows.empty(); };
       if (!answers_) output::detail::judge_by_data(row, std::all_of(parts.begin() + 3, parts.end(), none));
+      if (parts.size() > 3 + products_.size()) add_tokens(tree, parts.back());
       summary.count(tree);
       const auto best = output::best_answer(tree);
       reward_ += best ? best->value : 0;
@@ -129,6 +133,28 @@ class Harvest {
     summary.add(next.row, next.ledger);
     if (next.row.status == "open" && why_open_.empty()) why_open_ = next.row.error;
     ++written_;
+  }
+  /// Adds a row for each text of the nodes, and then of the rollouts, whose tokens are known.
+  void add_tokens(const rag::Tree& tree, std::string& out) {
+    using Rollout = std::optional<std::size_t>;
+    const auto add = [&](NodeId node, Rollout rollout, std::size_t at, const rag::ModelText::Source* source) {
+      unknown_tokens += source && source->sampled.ids.empty();
+      if (!source || source->sampled.ids.empty()) return;
+      JsonWriter json(out);
+      json.begin_object().field("id", tree.state(tree.root()).question().id).field("node", node);
+      json.field("rollout", rollout).field("at", at).field("purpose", source->purpose);
+      json.key("ids").array(source->sampled.ids).key("logprobs").array(source->sampled.logprobs).end_object();
+      out += '\n';
+    };
+    const auto add_all = [&](NodeId node, Rollout rollout, NodeId from, const rag::State& end) {
+      const auto segments = end.transcript().since(tree.state(from).transcript());
+      for (std::size_t at = 0; at < segments.size(); ++at)
+        if (const auto* text = segments[at]->model_text()) add(node, rollout, at, text->source().get());
+      if (segments.empty() && !rollout) add(node, rollout, 0, tree.action(node).source.get());  // closed at birth
+    };
+    for (NodeId id = 1; id < tree.size(); ++id) add_all(id, std::nullopt, tree[id].parent, tree.state(id));
+    for (std::size_t i = 0; i < tree.rollouts.size(); ++i)
+      add_all(tree.rollouts[i].node, i, tree.rollouts[i].node, tree.rollouts[i].state);
   }
   /// A server that takes a grammar and writes something else has ignored it. `prompts` are the names of purposes.
   [[nodiscard]] std::string ignored(const std::string& server, const std::string& prompts) const {

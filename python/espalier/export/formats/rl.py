@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -77,20 +78,22 @@ VERL = Format("rl.verl", ("verl",), ("trees",), Asked, for_search_r1, suffix="pa
 def tree_of(trace: Trace, choices: Choices) -> TokenTree:
     assert choices.tokenizer is not None
     advantages = ADVANTAGES[choices.advantage](trace, choices.beta)
-    return token_tree(trace, advantages, choices.tokenizer, choices.style)
+    return token_tree(trace, advantages, choices.tokenizer, choices.style, choices.lost)
 
 
 def branches(trace: Trace, choices: Choices) -> Iterator[Columns]:
     tree = tree_of(trace, choices)
     for columns, branch, text in tree.each_text(trace.origin.id):
-        ids, learned, advantages = zip(*tree.tokens(text[1:]), strict=True)
+        ids, learned, advantages, logprobs = zip(*tree.tokens(text[1:]), strict=True)
+        if not any(learned):
+            continue
         yield {
             **columns,
             "prompt_ids": tree.nodes[text[0][0]].ids,
             "completion_ids": list(ids),
             "env_mask": [int(one) for one in learned],
             "advantages": list(advantages),
-            "logprobs": None,
+            "logprobs": None if any(map(math.isnan, logprobs)) else list(logprobs),
             "reward": branch.outcome,
         }
 
@@ -99,8 +102,8 @@ TRL = Format("traces.trl", ("trl",), ("trees",), Trace, branches, needs_tokenize
 """A row for each branch, or for each prompt of a branch that asks several, with an advantage for each token: what a
 GRPOTrainer with advantages of the shape (B, T) takes in place of its own rollouts, once the rows are padded.
 
-`env_mask` is 1 where the policy wrote the token, as in the reply of TRL's `rollout_func`. `logprobs` is null, because a
-run has none for single tokens.
+`env_mask` is 1 where the policy wrote the token, as in the reply of TRL's `rollout_func`. `logprobs` is null unless the
+run kept those of all these tokens.
 """
 
 
@@ -129,10 +132,10 @@ def graph(trace: Trace, choices: Choices) -> Iterator[Columns]:
                 "parent": node.parent,
                 "semantic_parents": continued(node),
                 "message": message(node),
-                "sampled": node.role == "assistant",
+                "sampled": node.role == "assistant" and any(node.mask),
                 "token_ids": node.ids,
                 "mask": node.mask,
-                "logprobs": [],
+                "logprobs": node.logprobs,
                 "advantages": [node.advantage] * sum(node.mask) if any(node.mask) else None,
                 "loss_weights": {"rl": [node.weight if learned else 0.0 for learned in node.mask]},
             }
@@ -149,8 +152,8 @@ PRIME_RL = Format("traces.prime_rl", ("prime-rl",), ("trees",), Trace, graph, ne
 
 A prompt begins a text, so it has no `parent`. The node above it in the tree is its semantic parent. `advantages` has a
 number for each token whose mask is true. The stream `rl` of `loss_weights`, by which prime-rl multiplies its loss, has
-a number for each token: the share of the branches that go through it. `logprobs` is empty, because a run has none for
-single tokens.
+a number for each token: the share of the branches that go through it. `logprobs` has a number for each token whose mask
+is true, or is empty where the run kept none.
 """
 
 RL = (PROMPTS, VERL, PRIME_RL, TRL)

@@ -133,11 +133,11 @@ class AskedMaker(Maker[State]):
         return self._trace("", outcomes, rewards)
 
     def _extend(
-        self, at: int | None, here: State, parts: Sequence[Fields], number: int, *, own: bool = True
+        self, at: int | None, here: State, parts: Sequence[Fields], number: int, rollout: int | None = None
     ) -> tuple[int | None, State]:
         thought = ""
-        forced = own and number in self._forced
-        for part in parts:
+        forced = rollout is None and number in self._forced
+        for place, part in enumerate(parts):
             [kind] = part.data
             if kind == "thought":
                 thought = part.text(kind)
@@ -147,10 +147,10 @@ class AskedMaker(Maker[State]):
                 slots = self._form.slots(here, kind)
                 at = self._prompt(at, filled(self._templates[purpose], slots), number)
                 said = reply_text(self._marks[purpose, ROLES.get(kind, kind)], thought, text)
-                self._nodes.append(TraceNode(at, "", said, True, number, ends=True))
+                self._nodes.append(TraceNode(at, "", said, True, number, ends=True, key=(number, rollout, place)))
                 at = len(self._nodes) - 1
                 here, thought = here.and_then(*[("thought", thought)] * bool(thought), (kind, text)), ""
-                if own:
+                if rollout is None:
                     self._steps.setdefault(number, at)
             elif kind == "documents":
                 here = here.and_then((kind, self._passages(part)))

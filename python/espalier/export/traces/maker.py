@@ -43,7 +43,7 @@ class Maker(ABC, Generic[Here]):
 
     @abstractmethod
     def _extend(
-        self, at: int | None, here: Here, parts: Sequence[Fields], number: int, *, own: bool = True
+        self, at: int | None, here: Here, parts: Sequence[Fields], number: int, rollout: int | None = None
     ) -> tuple[int | None, Here]:
         """Adds the parts of a recorded node, or of a rollout from it, behind a place. Returns the last place, and what
         is known there."""
@@ -64,14 +64,14 @@ class Maker(ABC, Generic[Here]):
     def _rollouts(self) -> dict[int, float]:
         """The rewards of ends by place. A node that was valued several times has the mean."""
         rewards: dict[int, list[float]] = {}
-        for rollout in self._row.rows("rollouts"):
+        for place, rollout in enumerate(self._row.rows("rollouts")):
             number = rollout.whole("node")
             if number not in self._ends:
                 continue
-            at, _ = self._extend(*self._ends[number], rollout.rows("steps"), number, own=False)
+            at, _ = self._extend(*self._ends[number], rollout.rows("steps"), number, place)
             if at is not None:
                 rewards.setdefault(at, []).append(rollout.number("reward"))
-        return {place: fmean(values) for place, values in rewards.items()}
+        return {at: fmean(values) for at, values in rewards.items()}
 
     def _passages(self, part: Fields) -> list[tuple[str, str]]:
         """Titles and texts of the documents of a part."""

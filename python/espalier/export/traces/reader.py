@@ -13,6 +13,7 @@ from ...io.rows import read_rows
 from ..records import Trace, TraceNode
 from .asked import ASKED, AskedMaker
 from .maker import Maker
+from .sampled import kept_tokens, with_tokens
 from .text import FORMS, Form, filled, neutral
 
 Group = dict[int, tuple[float, list[float | None]]]
@@ -23,16 +24,16 @@ def trace_reader(run: Path) -> Callable[[Fields], Trace]:
     """How a line of this run's trees.jsonl is read. Where the run has rollouts.jsonl, a group's rewards are those of
     its rows, with their bonuses for the schema. Raises InputError that names the run, or file, line and field."""
     described = record_of(run)
-    method = str(described.get("method"))
+    method, kept = str(described.get("method")), kept_tokens(run)
     if method in ASKED:
         templates = templates_of(run, method, described)
-        return lambda row: AskedMaker(row, ASKED[method], templates).trace()
+        return lambda row: with_tokens(AskedMaker(row, ASKED[method], templates).trace(), kept)
     if method not in FORMS:
         allowed = ", ".join([*FORMS, *ASKED])
         raise InputError(f"{run}: trees of the method '{method}' cannot be written as traces, allowed: {allowed}")
-    form, template = FORMS[method], template_of(run, method, described)
+    form, template = FORMS[method], templates_of(run, method, described)[FORMS[method].purpose]
     groups = groups_of(run / "rollouts.jsonl")
-    return lambda row: TraceMaker(row, form).trace(template, groups.get(row.text("id")))
+    return lambda row: with_tokens(TraceMaker(row, form).trace(template, groups.get(row.text("id"))), kept)
 
 
 def templates_of(run: Path, method: str, described: dict[str, object]) -> dict[str, str]:
@@ -46,11 +47,6 @@ def templates_of(run: Path, method: str, described: dict[str, object]) -> dict[s
         file = Path(folder) / f"{purpose}.txt"
         found[purpose] = read_text(file) if folder and file.is_file() else text
     return found
-
-
-def template_of(run: Path, method: str, described: dict[str, object]) -> str:
-    """The text of the policy's prompt, where its chain is one turn."""
-    return templates_of(run, method, described)[FORMS[method].purpose]
 
 
 def groups_of(file: Path) -> dict[str, Group]:
@@ -94,13 +90,14 @@ class TraceMaker(Maker[bool]):
     def _add_unread(self, number: int, at: int | None, here: bool, node: Fields) -> None:
         if self._form.keeps_malformed:
             self._steps[number] = at = self._add(at, here, node.text("text"), True, number)
+            self._nodes[at].key = number, None, 0
             self._ends[number] = (at, False)
 
     def _extend(
-        self, at: int | None, here: bool, parts: Sequence[Fields], number: int, *, own: bool = True
+        self, at: int | None, here: bool, parts: Sequence[Fields], number: int, rollout: int | None = None
     ) -> tuple[int | None, bool]:
         thought, begun = "", here
-        for part in parts:
+        for place, part in enumerate(parts):
             [kind] = part.data
             if kind == "thought":
                 thought = part.text(kind)
@@ -110,8 +107,8 @@ class TraceMaker(Maker[bool]):
             elif kind in self._form.kinds:
                 text, opened = self._form.step(self._form.marks, {"thought": thought, kind: part.text(kind)}, begun)
                 at, begun, thought = self._add(at, begun, text, True, number), opened, ""
-                self._nodes[at].ends = kind == "answer"
-                if own:
+                self._nodes[at].ends, self._nodes[at].key = kind == "answer", (number, rollout, place)
+                if rollout is None:
                     self._steps.setdefault(number, at)
             else:
                 raise self._unknown(number, kind)

@@ -14,6 +14,8 @@ MARK = re.compile(r"<|\[(?=/?\w*\])|#(?=##)|&(?=lt;|#91;|#35;|amp;)", re.ASCII)
 REFERENCES = {"<": "&lt;", "[": "&#91;", "#": "&#35;", "&": "&amp;"}
 MEANT = {reference: mark for mark, reference in REFERENCES.items()}
 REFERENCE = re.compile("|".join(MEANT))
+AROUND = re.compile(r"\s*(</?\w+>)\s*")
+CLOSING = re.compile(r"</\w+>$")
 CONTROL = re.compile(r"\[/?\w*\]", re.ASCII)
 
 
@@ -31,6 +33,12 @@ def neutral(text: str) -> str:
 def plain(text: str) -> str:
     """The text with the marks that `neutral` replaced."""
     return REFERENCE.sub(lambda found: MEANT[found.group()], text)
+
+
+def bare(text: str) -> str:
+    """A text without what a reading changes: references in place of marks, white space around marks and its amount, the
+    closing mark at the end."""
+    return CLOSING.sub("", AROUND.sub(r"\1", " ".join(plain(text).split())))
 
 
 def filled(template: str, slots: Mapping[str, str]) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from ..records import Trace
+from ..records import Trace, TraceNode
 from ..tokenizer import Tokenizer
 from .advantages import Advantages
+from .sampled import REWRITTEN, UNKNOWN, as_read, missing_close
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,8 @@ class TokenNode:
     """The mean over the branches through the node."""
     weight: float = 0.0
     """The share of the tree's branches that go through the node, above 0 to 1."""
+    logprobs: list[float] = field(default_factory=list)
+    """Of each learned token, as it was sampled. Empty = not known."""
 
     @property
     def parent(self) -> int | None:
@@ -77,12 +82,13 @@ class TokenTree:
                 own = f"{name}#{number}" + f".{i}" * (len(texts) > 1)
                 yield {"id": own, "group": name, "branch": number}, branch, text
 
-    def tokens(self, text: Text) -> Iterator[tuple[int, bool, float]]:
-        """(id, learned, advantage) of every token of a text. What is not learned has the advantage 0."""
+    def tokens(self, text: Text) -> Iterator[tuple[int, bool, float, float]]:
+        """(id, learned, advantage, log-probability or NaN) of every token of a text, 0 where it is not learned."""
         for place, advantage in text:
             node = self.nodes[place]
+            sampled = iter(node.logprobs)
             for token, learned in zip(node.ids, node.mask, strict=True):
-                yield token, learned, advantage if learned else 0.0
+                yield (token, True, advantage, next(sampled, math.nan)) if learned else (token, False, 0.0, 0.0)
 
 
 def closing(tokenizer: Tokenizer, style: str) -> str:
@@ -94,8 +100,9 @@ def closing(tokenizer: Tokenizer, style: str) -> str:
     return text[end : tokenizer.end_of_turn(text, end, len(text))]
 
 
-def token_tree(trace: Trace, advantages: Advantages, tokenizer: Tokenizer, style: str) -> TokenTree:
+def token_tree(trace: Trace, advantages: Advantages, tokenizer: Tokenizer, style: str, lost: Counter[str]) -> TokenTree:
     """The tokens of a trace. Every node is tokenised by itself, so that branches which share a node share its tokens.
+    Where the run kept what was sampled, a step has these tokens. Otherwise it is not learned, and counted in `lost`.
 
     Branches have the advantages A_b + beta P_n, nodes their means.
     """
@@ -117,6 +124,17 @@ def token_tree(trace: Trace, advantages: Advantages, tokenizer: Tokenizer, style
             through.setdefault(place, []).append(own[-1])
         branches.append(Branch(reward, [*range(first), *(place + first for place in path)], own))
     end = closing(tokenizer, style)
+
+    def said(node: TraceNode) -> tuple[list[int], list[bool], list[float]]:
+        kept = node.sampled and trace.keeps_tokens
+        found = as_read(node.tokens, node.text, tokenizer, ends=node.ends) if kept and node.tokens else None
+        if not found:  # a step of a run that kept tokens is shown then, but not learned
+            lost[REWRITTEN if node.tokens else UNKNOWN] += kept
+            ids = tokenizer.encode(node.text + end * (node.ends and not kept), special=False)[0]
+            return ids, [node.sampled and not kept] * len(ids), []
+        rest = [] if node.ends else missing_close(found, node.text, tokenizer)
+        return found.ids + rest, [True] * len(found.ids) + [False] * len(rest), found.logprobs
+
     for place, node in enumerate(trace.nodes):
         shared = through[place]
         share = len(shared) / len(branches)
@@ -125,8 +143,7 @@ def token_tree(trace: Trace, advantages: Advantages, tokenizer: Tokenizer, style
             nodes.append(prompt(above, node.text, share))
             continue
         lead = tokenizer.encode(node.lead, special=False)[0]
-        ids = tokenizer.encode(node.text + end * node.ends, special=False)[0]
-        mask = [False] * len(lead) + [node.sampled] * len(ids)
-        role = "assistant" if node.sampled else "tool"
-        nodes.append(TokenNode(above, role, node.text, lead + ids, mask, sum(shared) / len(shared), share))
+        ids, mask, logprobs = said(node)
+        role, mean = "assistant" if node.sampled else "tool", sum(shared) / len(shared)
+        nodes.append(TokenNode(above, role, node.text, lead + ids, [False] * len(lead) + mask, mean, share, logprobs))
     return TokenTree(nodes, branches)

@@ -121,7 +121,7 @@ def rollout(names: list[str], trainer: TokenAdvantages) -> dict[str, Any]:
     return {
         "prompt_ids": found.prompt_ids,
         "completion_ids": found.completion_ids,
-        "logprobs": None,
+        "logprobs": found.logprobs if found.logprobs and all(found.logprobs) else None,
         "env_mask": mask,
         "outcome": [one for name in dict.fromkeys(names) for one in logged(found.rewards[name], names.count(name))],
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,17 +18,26 @@
 
 namespace espalier::backend::detail {
 
+/// Adds the id of a token. One that cannot be becomes -1.
+inline void add_id(const auto& told, std::vector<std::int32_t>& ids) {
+  std::int64_t id = 0;
+  const bool fits = !told.get(id) && id >= 0 && id <= std::numeric_limits<std::int32_t>::max();
+  ids.push_back(fits ? static_cast<std::int32_t>(id) : -1);
+}
+
 /// The natural log-probabilities of a text's tokens as a reply lists them.
 struct LogprobSum {
   double sum = 0;
   std::uint64_t tokens = 0;
   std::vector<Completion::TokenLogprob> each{};  ///< fewer than `tokens` where the reply does not name them all
-  bool scored = true;                            ///< every token has its log-probability
-  bool whole = false;  ///< known to hold all tokens of the text up to its stop string, and no others
+  Completion::Sampled sampled{};  ///< all of them, with NaN for those without, and ids where the list has them
+  bool scored = true;             ///< every token has its log-probability
+  bool whole = false;             ///< known to hold all tokens of the text up to its stop string, and no others
 
   void add(std::optional<double> logprob, std::optional<std::string_view> text) {
     scored = scored && logprob;
     sum += logprob.value_or(0);
+    sampled.logprobs.push_back(logprob.value_or(std::numeric_limits<double>::quiet_NaN()));
     ++tokens;
     if (text) each.push_back({std::string(*text), logprob.value_or(0)});
   }
@@ -85,14 +95,25 @@ class Choice {
       if (const auto reported = field<std::string_view>(part, name); reported && !stop) stop = *reported;
       end_token = end_token || field<std::int64_t>(part, name);
     }
-    add_logprobs(part);
+    add_logprobs(part, piece);
     simdjson::dom::array list;
-    if (!part["token_ids"].get(list)) ids_ += list.size();
+    if (!part["token_ids"].get(list))
+      for (const auto id : list) add_id(id, sampled_.ids);
   }
   /// The number of its tokens, as it was told or from its token ids or log-probabilities. 0 = not given.
   [[nodiscard]] std::uint32_t listed() const {
     if (counted > 0) return static_cast<std::uint32_t>(counted);
-    return static_cast<std::uint32_t>(ids_ > 0 || !logprobs ? ids_ : logprobs->tokens);
+    return static_cast<std::uint32_t>(!sampled_.ids.empty() || !logprobs ? sampled_.ids.size() : logprobs->tokens);
+  }
+  /// What was sampled, as far as the reply tells it. `all`: the log-probabilities are those of all tokens. Nothing of
+  /// what cannot be, and `doubt` says so.
+  [[nodiscard]] Completion::Sampled sampled(bool all, std::string& doubt) const {
+    Completion::Sampled found = sampled_;
+    if (found.ids.empty() && logprobs && (all || logprobs->whole)) found = logprobs->sampled;
+    if (found.logprobs.empty() && logprobs) found.logprobs = logprobs->sampled.logprobs;
+    const bool told = !found.ids.empty();
+    if (told && !found.possible()) doubt = "token ids or log-probabilities that cannot be: they are left out";
+    return told && found.possible() ? found : Completion::Sampled();
   }
 
  private:
@@ -153,8 +174,8 @@ class Choice {
       call.arguments += written ? std::string(*written) : simdjson::minify(arguments);
     }
   }
-  /// In the form of chats, of plain completions or of Ollama.
-  void add_logprobs(simdjson::dom::element part) {
+  /// In the form of chats, of plain completions or of Ollama. llama.cpp tells the ids here, but in pieces not all.
+  void add_logprobs(simdjson::dom::element part, bool piece) {
     simdjson::dom::array tokens, names;
     const auto list = part["logprobs"];
     const bool objects = !list["content"].get(tokens) || !list.get(tokens);
@@ -169,11 +190,12 @@ class Choice {
       else
         logprobs->add(token.get(logprob) ? std::nullopt : std::optional(logprob),
                       !named || (*name).get(label) ? std::nullopt : std::optional(label));
+      if (objects && !piece && !token["id"].error()) add_id(token["id"], logprobs->sampled.ids);
       ++name;
     }
   }
 
-  std::size_t ids_ = 0;
+  Completion::Sampled sampled_;  ///< what stands beside the log-probabilities
 };
 
 }  // namespace espalier::backend::detail

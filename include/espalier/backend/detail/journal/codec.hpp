@@ -86,16 +86,23 @@ struct Codec<Completion> {
   static constexpr Record::Kind kind = Record::Kind::generation;
   static constexpr std::uint8_t thought = 4;  ///< added to the flags where thinking tokens follow
   static constexpr std::uint8_t damaged = 8;
+  static constexpr std::uint8_t sampled = 16;  ///< the tokens that were sampled stand at the end
   static void write(const Completion& c, ByteWriter& out) {
     out.add(c.text).add(static_cast<std::uint8_t>(c.finish)).add(c.prompt_tokens).add(c.completion_tokens);
     const int scored = c.logprob ? (c.tokens.empty() ? 1 : 2) : 0;
-    out.add(static_cast<std::uint8_t>(scored + (c.thinking_tokens > 0 ? thought : 0) + (c.damaged ? damaged : 0)));
+    out.add(static_cast<std::uint8_t>(scored + (c.thinking_tokens > 0 ? thought : 0) + (c.damaged ? damaged : 0) +
+                                      (c.sampled.ids.empty() ? 0 : sampled)));
     if (c.thinking_tokens > 0) out.add(c.thinking_tokens);
-    if (!c.logprob) return;
-    out.add(*c.logprob);
-    if (c.tokens.empty()) return;
-    out.add_count(c.tokens.size());
-    for (const Completion::TokenLogprob& token : c.tokens) out.add(token.text).add(token.logprob);
+    if (c.logprob) out.add(*c.logprob);
+    if (scored == 2) {
+      out.add_count(c.tokens.size());
+      for (const Completion::TokenLogprob& token : c.tokens) out.add(token.text).add(token.logprob);
+    }
+    if (c.sampled.ids.empty()) return;
+    out.add_count(c.sampled.ids.size());
+    for (const std::int32_t id : c.sampled.ids) out.add(id);
+    out.add_count(c.sampled.logprobs.size());
+    for (const double each : c.sampled.logprobs) out.add(each);
   }
   static Completion read(ByteReader& in) {
     Completion c(in.take_string());
@@ -106,18 +113,23 @@ struct Codec<Completion> {
     c.completion_tokens = in.take<std::uint32_t>();
     const auto flags = in.take<std::uint8_t>();
     const int scored = flags % thought;
-    if (flags >= 2 * damaged || scored > 2) throw Error("a flag is " + std::to_string(flags));
+    if (flags >= 2 * sampled || scored > 2) throw Error("a flag is " + std::to_string(flags));
     c.damaged = (flags & damaged) != 0;
     if ((flags & thought) && (c.thinking_tokens = in.take<std::uint32_t>()) == 0)
       throw Error("a thought has no tokens");
     if (scored) c.logprob = in.take<double>();
-    if (scored < 2) return c;
-    const std::size_t count = in.take_count(sizeof(std::uint32_t) + sizeof(double));
-    if (count == 0) throw Error("a list of tokens is empty");
+    std::size_t count = scored < 2 ? 0 : in.take_count(sizeof(std::uint32_t) + sizeof(double));
+    if (scored == 2 && count == 0) throw Error("a list of tokens is empty");
     for (std::size_t i = 0; i < count; ++i) {
       std::string text = in.take_string();
       c.tokens.push_back({std::move(text), in.take<double>()});
     }
+    if ((flags & sampled) == 0) return c;
+    c.sampled.ids.resize(in.take_count(sizeof(std::int32_t)));
+    for (std::int32_t& id : c.sampled.ids) id = in.take<std::int32_t>();
+    c.sampled.logprobs.resize(in.take_count(sizeof(double)));
+    for (double& each : c.sampled.logprobs) each = in.take<double>();
+    if (c.sampled.ids.empty() || !c.sampled.possible()) throw Error("its tokens cannot be");
     return c;
   }
 };
