@@ -302,8 +302,7 @@ std::vector<Embedding> encoder(std::span<const EncodeRequest> texts) {
 
 }  // namespace
 
-TEST_CASE("a mapped file of vectors is searched as the same vectors in memory") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a mapped file of vectors is searched as the same vectors in memory") {
   const std::string path = folder / "vectors";
   const Vectors rows = random_vectors(3001, 37, 1), queries = random_vectors(70, 37, 2);
   for (const Metric metric : {Metric::inner_product, Metric::cosine, Metric::l2}) {
@@ -317,8 +316,7 @@ TEST_CASE("a mapped file of vectors is searched as the same vectors in memory") 
   }
 }
 
-TEST_CASE("a file of 16-bit numbers, which version 0.2.0 could write, is refused by name") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a file of 16-bit numbers, which version 0.2.0 could write, is refused by name") {
   CheckedWriter writer(folder / "vectors", DenseFile::kind, DenseFile::version);
   writer.begin("vectors");
   writer.write(std::string_view("\0\x3c\0\x3c", 4));
@@ -329,8 +327,7 @@ TEST_CASE("a file of 16-bit numbers, which version 0.2.0 could write, is refused
                        InputError);
 }
 
-TEST_CASE("the identity of a file is that of its vectors and metric") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "the identity of a file is that of its vectors and metric") {
   const Vectors rows = random_vectors(20, 5, 3);
   const auto identity = [&](const Vectors& vectors, Metric metric = Metric::inner_product) {
     write(folder / "vectors", vectors, metric);
@@ -341,8 +338,7 @@ TEST_CASE("the identity of a file is that of its vectors and metric") {
   CHECK(identity(rows) != identity(random_vectors(20, 5, 4)));
 }
 
-TEST_CASE("rows that cannot be compared are not written") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "rows that cannot be compared are not written") {
   DenseFile::Writer writer(folder / "vectors", 2);
   writer.add(std::vector<float>{1, 2});
   CHECK_THROWS_WITH_AS(writer.add(std::vector<float>{1, 2, 3}), "row 1: an embedding has 3 dimensions, not 2",
@@ -360,16 +356,14 @@ TEST_CASE("an empty path is refused, and is not memory") {
   CHECK_THROWS_WITH_AS(Bm25::write_index(Passages{Passage("a", "", "x")}, {}, ""), refusal, InputError);
 }
 
-TEST_CASE("without passages there is nothing to write, and no file") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "without passages there is nothing to write, and no file") {
   CHECK_THROWS_WITH_AS(
       DenseFile::write(folder / "vectors", Passages(), encoder, Metric::inner_product, 2, [](std::size_t) {}),
       "there are no passages to encode", std::invalid_argument);
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("passages and vectors may both lie in files") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "passages and vectors may both lie in files") {
   write(folder / "vectors", Vectors({1, 0, 0, 1}, 2));
   {
     MappedCorpus::Writer writer(folder / "corpus");

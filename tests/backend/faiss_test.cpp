@@ -135,8 +135,7 @@ TEST_CASE("HNSW and IVF find most of the best, more with a broader search") {
         built(rows, "IDMap,HNSW32", {.ef_search = 128}).search(searches));
 }
 
-TEST_CASE("results are the same bits for any batch size, number of threads and build") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "results are the same bits for any batch size, number of threads and build") {
   const Vectors rows = clustered(1000, 32, 5), queries = clustered(60, 32, 6);
   const auto searches = queries_of(queries, 7);
   for (const char* factory :
@@ -163,8 +162,7 @@ TEST_CASE("rows that an index does not find are left out, not taken for the last
   CHECK(index.search({}).empty());
 }
 
-TEST_CASE("a file that is missing or no index is an error that names it") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a file that is missing or no index is an error that names it") {
   CHECK_THROWS_WITH_AS((void)FaissIndex::load(folder / "none"), (folder / "none" + ": there is no such file").c_str(),
                        InputError);
   test::write_bytes(folder / "text", "this is no index, whatever its name says, and it is long enough to read from");
@@ -194,8 +192,7 @@ TEST_CASE("bad options are refused by name") {
   CHECK_THROWS_AS(built(rows, "Flat", {.ef_search = 4}), std::invalid_argument);
 }
 
-TEST_CASE("ids that are not row numbers are an error, not another passage") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "ids that are not row numbers are an error, not another passage") {
   faiss::IndexFlatIP flat(2);
   faiss::IndexIDMap map(&flat);
   const std::vector<float> values{1, 0, 0, 1};
@@ -207,8 +204,7 @@ TEST_CASE("ids that are not row numbers are an error, not another passage") {
                   BackendError);
 }
 
-TEST_CASE("the fingerprint changes with the file and search parameters, not with threads") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "the fingerprint changes with the file and search parameters, not with threads") {
   const Vectors rows = clustered(400, 8, 13);
   const std::string file = save_built(rows, "IVF8,Flat", folder / "a");
   const Hash first = FaissIndex::load(file).fingerprint();

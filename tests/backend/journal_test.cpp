@@ -13,6 +13,11 @@ namespace journal_test {
 
 namespace {
 
+/// A folder with the name of a journal in it.
+struct WithFile : espalier::test::InFolder {
+  const std::string file = folder / "journal.sqlite";
+};
+
 using namespace espalier;
 using namespace espalier::detail;
 using backend::Journaled;
@@ -176,8 +181,7 @@ TEST_CASE("errors are passed on and not stored") {
   CHECK(wire.asked.contains(3));
 }
 
-TEST_CASE("where another process was first, its answer is the one that is used") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "where another process was first, its answer is the one that is used") {
   const auto store = std::make_shared<SqliteStore>(folder / "journal.sqlite");
   SqliteStore other(folder / "journal.sqlite");
   Scripted::Wire wire;
@@ -290,8 +294,7 @@ TEST_CASE("passages and embeddings are journaled too") {
   CHECK(encode.accounts().cached == 1);
 }
 
-TEST_CASE("a run that is repeated asks nothing twice, and a run that was stopped goes on") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a run that is repeated asks nothing twice, and a run that was stopped goes on") {
   std::size_t asked = 0, allowed = 7;
   const auto model = [&](std::span<const Prompt> prompts) {
     std::vector<Completion> answers;
@@ -508,17 +511,14 @@ TEST_CASE("records are copied 1,024 at a time: what stood before a damaged one o
   CHECK(number(other, "SELECT count(*) FROM record") == 2048);
 }
 
-TEST_CASE("a source that is no journal leaves no copy") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a source that is no journal leaves no copy") {
   test::write_bytes(folder / "text", std::string(200, 'x'));
   CHECK_THROWS_AS(SqliteStore::copy(folder / "text", folder / "copy", "run", [] {}), StoreError);
   CHECK_THROWS_AS(SqliteStore::copy(folder / "none", folder / "copy", "run", [] {}), StoreError);
   CHECK_FALSE(std::filesystem::exists(folder / "copy"));
 }
 
-TEST_CASE("a request of records that were rolled back is written again with the next ones") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile, "a request of records that were rolled back is written again with the next ones") {
   SqliteStore store(file);
   const std::vector<Record> two = records(2);  // of one request
   store.put({Record(key(7), Record::Kind::generation, "whole")});
@@ -530,8 +530,7 @@ TEST_CASE("a request of records that were rolled back is written again with the 
                           "'") == R"({"messages":[0]})");
 }
 
-TEST_CASE("a copy names the damaged record, and leaves nothing") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a copy names the damaged record, and leaves nothing") {
   const std::string file = folder / "journal.sqlite", copy = folder / "copy";
   SqliteStore(file).put(records(8));
   CHECK(refusal(file, copy) == "");
@@ -579,8 +578,7 @@ TEST_CASE("one flipped bit anywhere in the file never gives another answer: it i
   CHECK(found > 0);
 }
 
-TEST_CASE("one flipped bit in the log drops what stands behind it, and nothing else") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "one flipped bit in the log drops what stands behind it, and nothing else") {
   const std::string file = folder / "journal.sqlite", copy = folder / "copy";
   constexpr std::uint64_t count = 12;
   SqliteStore store(file);

@@ -39,8 +39,7 @@ std::vector<Passage> random_corpus(Random& random, std::uint32_t passages, std::
   for (std::uint32_t i = 0; i < passages; ++i) {
     std::string text;
     for (std::uint32_t n = random.below(longest + 1); n > 0; --n)
-      text +=
-          "w" + std::to_string(static_cast<std::uint32_t>(std::pow(double(vocabulary), random.uniform())) - 1) + " ";
+      text += "w" + std::to_string(std::uint32_t(std::pow(double(vocabulary), random.uniform())) - 1) + " ";
     if (i > 0 && random.below(5) == 0) text = corpus[random.below(i)].text();
     corpus.emplace_back("p" + std::to_string(i), "", text);
   }

@@ -39,8 +39,7 @@ std::vector<Passage> numbered(std::size_t n) {
 
 }  // namespace
 
-TEST_CASE("a corpus file gives back its passages by position") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a corpus file gives back its passages by position") {
   const auto passages = numbered(2000);
   const MappedCorpus corpus = written(folder / "c", passages);
   REQUIRE(corpus.size() == passages.size());
@@ -49,8 +48,7 @@ TEST_CASE("a corpus file gives back its passages by position") {
   CHECK_THROWS_AS((void)corpus[~std::size_t(0)], InputError);
 }
 
-TEST_CASE("ids, titles and texts may hold any bytes, and none") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "ids, titles and texts may hold any bytes, and none") {
   const std::vector<Passage> odd{
       {std::string("\0\n", 2), "", ""}, {"", std::string(3, '\0'), "\xff"}, {"é", "\"t\"", ""}};
   const MappedCorpus corpus = written(folder / "c", odd);
@@ -60,8 +58,7 @@ TEST_CASE("ids, titles and texts may hold any bytes, and none") {
   CHECK_THROWS_AS((void)empty[0], InputError);
 }
 
-TEST_CASE("a corpus file has the hash of the same passages in memory") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a corpus file has the hash of the same passages in memory") {
   for (const std::size_t n : {0, 1, 8191, 8192, 8193, 20000}) {
     const auto passages = numbered(n);
     const MappedCorpus corpus = written(folder / "c", passages);
@@ -70,8 +67,7 @@ TEST_CASE("a corpus file has the hash of the same passages in memory") {
   }
 }
 
-TEST_CASE("a repeated id is refused, the first of several, and no file is left") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a repeated id is refused, the first of several, and no file is left") {
   auto passages = numbered(100);
   passages[90] = Passage("p3", "", "");
   passages[70] = Passage("p60", "", "");
@@ -83,8 +79,7 @@ TEST_CASE("a repeated id is refused, the first of several, and no file is left")
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("places that lie outside the texts are refused though every checksum is right") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "places that lie outside the texts are refused though every checksum is right") {
   const auto file = [&](std::vector<backend::MappedCorpus::Bounds> places, std::string_view more = "") {
     backend::detail::CheckedWriter writer(folder / "c", MappedCorpus::kind, MappedCorpus::version);
     writer.begin("texts");
@@ -152,8 +147,7 @@ std::string message(auto f) {
 
 }  // namespace
 
-TEST_CASE("a checked file gives back its sections, at offsets that suit every type") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a checked file gives back its sections, at offsets that suit every type") {
   const std::string path = folder / "a";
   write_example(path, 100000);
   const CheckedFile file(path, "example", 7);
@@ -174,8 +168,7 @@ TEST_CASE("a checked file gives back its sections, at offsets that suit every ty
   CHECK(CheckedFile(folder / "c", "example", 7).identity() != file.identity());
 }
 
-TEST_CASE("nothing is read beyond a section, whatever is asked for") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "nothing is read beyond a section, whatever is asked for") {
   write_example(folder / "a", 10);
   const CheckedFile file(folder / "a", "example", 7);
   const auto few = file.section("few");
@@ -188,8 +181,7 @@ TEST_CASE("nothing is read beyond a section, whatever is asked for") {
   CHECK(message([&] { (void)file.section("other"); }) == (folder / "a") + ": section 'other' is missing");
 }
 
-TEST_CASE("a writer that is not committed leaves nothing, and an older file as it was") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a writer that is not committed leaves nothing, and an older file as it was") {
   write_example(folder / "a", 10);
   const std::string before = test::read_bytes(folder / "a");
   {
@@ -202,8 +194,7 @@ TEST_CASE("a writer that is not committed leaves nothing, and an older file as i
   CHECK_THROWS_AS(CheckedWriter(folder / "missing/a", "example", 7), InputError);
 }
 
-TEST_CASE("another kind, version or file is refused by name") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "another kind, version or file is refused by name") {
   const std::string path = folder / "a";
   write_example(path, 10);
   CHECK(refusal(path) == "");
@@ -218,8 +209,7 @@ TEST_CASE("another kind, version or file is refused by name") {
   CHECK(refusal(folder / "c") == (folder / "c") + ": is cut: it has 0 bytes, less than a header");
 }
 
-TEST_CASE("every cut and every flipped byte of a file is refused") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "every cut and every flipped byte of a file is refused") {
   const std::string path = folder / "a", damaged = folder / "damaged";
   write_example(path, 33);
   const std::string bytes = test::read_bytes(path);
@@ -239,8 +229,7 @@ TEST_CASE("every cut and every flipped byte of a file is refused") {
     }
 }
 
-TEST_CASE("damage is found when it is touched and named by section and bytes") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "damage is found when it is touched and named by section and bytes") {
   const std::string path = folder / "a";
   write_example(path, 100000);
   std::string bytes = test::read_bytes(path);
@@ -256,8 +245,7 @@ TEST_CASE("damage is found when it is touched and named by section and bytes") {
   CHECK(message([&] { file.verify(); }) == expected);
 }
 
-TEST_CASE("threads read and check a file at the same time") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "threads read and check a file at the same time") {
   write_example(folder / "a", 300000);
   const CheckedFile file(folder / "a", "example", 7);
   std::atomic<std::uint64_t> sum{0};

@@ -18,6 +18,11 @@ namespace sqlite_store_test {
 
 namespace {
 
+/// A folder with the name of a journal in it.
+struct WithFile : espalier::test::InFolder {
+  const std::string file = folder / "journal.sqlite";
+};
+
 using namespace espalier;
 using namespace espalier::detail;
 using backend::MemoryStore;
@@ -144,17 +149,14 @@ class FullDisk {
 
 }  // namespace
 
-TEST_CASE("a store returns what was put, and the older value wins") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a store returns what was put, and the older value wins") {
   SqliteStore on_disk(folder / "journal.sqlite");
   check_store(on_disk);
   MemoryStore in_memory;
   check_store(in_memory);
 }
 
-TEST_CASE("a journal file keeps its records when it is opened again") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile, "a journal file keeps its records when it is opened again") {
   {
     SqliteStore(file).put(texts(0, 300));
   }
@@ -163,9 +165,8 @@ TEST_CASE("a journal file keeps its records when it is opened again") {
   CHECK_FALSE(again.find(key(300)).has_value());
 }
 
-TEST_CASE("the file is in the promised form: write-ahead log, rowid table, key as its hexadecimal reads") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile,
+                  "the file is in the promised form: write-ahead log, rowid table, key as its hexadecimal reads") {
   SqliteStore store(file);
   store.put({Record(key(7), Record::Kind::retrieval, "v")});
   CHECK(query(file, "PRAGMA journal_mode") == "wal");
@@ -180,9 +181,8 @@ TEST_CASE("the file is in the promised form: write-ahead log, rowid table, key a
   }
 }
 
-TEST_CASE("a damaged record is an error that names its key and the file, and its neighbours still read") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile,
+                  "a damaged record is an error that names its key and the file, and its neighbours still read") {
   for (const char* damage :
        {"UPDATE record SET value = 'onf' WHERE rowid = 1", "UPDATE record SET kind = 2 WHERE rowid = 1",
         "UPDATE record SET checksum = checksum + 1 WHERE rowid = 1"}) {
@@ -203,9 +203,7 @@ TEST_CASE("a damaged record is an error that names its key and the file, and its
   }
 }
 
-TEST_CASE("a damaged page is an error that names the file and the page") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile, "a damaged page is an error that names the file and the page") {
   {
     SqliteStore(file).put(texts(0, 400));
   }
@@ -221,8 +219,7 @@ TEST_CASE("a damaged page is an error that names the file and the page") {
   CHECK(contains(message, "age "));
 }
 
-TEST_CASE("a file that is not a journal is named as such and left as it is") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a file that is not a journal is named as such and left as it is") {
   const std::string file = folder / "notes.txt";
   const std::string notes =
       "These are notes, not a database; they are longer than the header of one, which has a hundred bytes of its own.";
@@ -236,9 +233,7 @@ TEST_CASE("a file that is not a journal is named as such and left as it is") {
   CHECK(query(other, "SELECT count(*) FROM sqlite_master") == "1");
 }
 
-TEST_CASE("a journal of another schema version is refused with both versions") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile, "a journal of another schema version is refused with both versions") {
   {
     SqliteStore store(file);
   }
@@ -247,24 +242,20 @@ TEST_CASE("a journal of another schema version is refused with both versions") {
         file + ": is a journal of schema version 9, this build reads 2");
 }
 
-TEST_CASE("an empty file becomes a journal") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "an empty file becomes a journal") {
   test::write_bytes(folder / "journal.sqlite", "");
   SqliteStore store(folder / "journal.sqlite");
   CHECK(store.put({record(1, "one")}) == std::vector<std::string>{"one"});
 }
 
-TEST_CASE("a place where no file can be is an error that names the file") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a place where no file can be is an error that names the file") {
   const std::string missing = folder / "no/such/folder/journal.sqlite";
   CHECK(contains(message_of([&] { SqliteStore store(missing); }), missing + ": unable to open"));
   CHECK(contains(message_of([&] { SqliteStore store(folder.path().string()); }), folder.path().string()));
   CHECK(contains(message_of([&] { SqliteStore store(":memory:"); }), "no write-ahead log"));
 }
 
-TEST_CASE("a folder without the right to write is an error that names the file") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile, "a folder without the right to write is an error that names the file") {
   REQUIRE(chmod(folder.path().c_str(), 0555) == 0);
   const pid_t child = fork_to([&] {
     if (geteuid() == 0 && setuid(65534) != 0) return false;  // root may write anywhere: be nobody
@@ -274,9 +265,7 @@ TEST_CASE("a folder without the right to write is an error that names the file")
   chmod(folder.path().c_str(), 0755);
 }
 
-TEST_CASE("a full disk is an error that names the file, loses nothing and is survived") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile, "a full disk is an error that names the file, loses nothing and is survived") {
   int failed = 0, written = 0;
   for (int writes = 0; writes < 45; writes += 3) {
     CAPTURE(writes);
@@ -302,9 +291,7 @@ TEST_CASE("a full disk is an error that names the file, loses nothing and is sur
   CHECK(written >= 2);
 }
 
-TEST_CASE("a torn end of the log is dropped: a prefix of the transactions survives") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile, "a torn end of the log is dropped: a prefix of the transactions survives") {
   SqliteStore store(file);
   for (std::uint64_t i = 0; i < 60; ++i) store.put({record(i, text(i))});
   const std::string main_bytes = test::read_bytes(file), log = test::read_bytes(file + "-wal");
@@ -359,9 +346,7 @@ TEST_CASE("two processes write one journal at once: no error, one value a key, t
   CHECK(query(file, "SELECT count(*) FROM record") == std::to_string(rows));
 }
 
-TEST_CASE("a reader sees what another connection has committed, and only that") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile, "a reader sees what another connection has committed, and only that") {
   SqliteStore writer(file), reader(file);
   CHECK_FALSE(reader.find(key(1)).has_value());
   writer.put({record(1, "one")});
@@ -369,9 +354,7 @@ TEST_CASE("a reader sees what another connection has committed, and only that") 
   CHECK(reader.put({record(1, "uno")}) == std::vector<std::string>{"one"});
 }
 
-TEST_CASE("a process killed at any moment loses no acknowledged record and leaves a clean journal") {
-  const TemporaryFolder folder;
-  const std::string file = folder / "journal.sqlite";
+TEST_CASE_FIXTURE(WithFile, "a process killed at any moment loses no acknowledged record and leaves a clean journal") {
   Random random{Seed(11)};
   std::uint64_t acknowledged = 0;
   for (int round = 0; round < 10; ++round) {

@@ -31,6 +31,11 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
+/// For tests that work in such a folder.
+struct InFolder {
+  const TemporaryFolder folder;
+};
+
 inline std::string read_bytes(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(in), {});

@@ -43,8 +43,7 @@ std::string tensor_error(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("a head is tanh of a weighted sum, worked out by hand") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a head is tanh of a weighted sum, worked out by hand") {
   const std::string file = folder / "value_heads.safetensors";
   const std::string header = "{" + tensor("plan.weight", 0, 8) + "," + tensor("plan.bias", 8, 12) + "," +
                              tensor("search.weight", 12, 20) + "," + tensor("search.bias", 20, 24) + "}";

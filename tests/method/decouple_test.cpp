@@ -176,8 +176,7 @@ Scripted planner() {
   model.on("forced_answer", "Finish(forced)");
   model.on("judge", [](const Prompt& p) {
     const std::string_view history = *p.slot("history");
-    const bool plan = history.find("Plan 1") != std::string_view::npos,
-               query = history.find("query 2") != std::string_view::npos;
+    const bool plan = history.find("Plan 1") != history.npos, query = history.find("query 2") != std::string_view::npos;
     return std::string("<score> ") + (plan ? "0.9" : "0.1") + ", " + (query ? "0.8" : "-0.2") + " </score>";
   });
   return model;

@@ -161,8 +161,7 @@ TEST_CASE("a group's rows hold spans of the policy's own text and the advantages
        R"("answer":"Sparta","f1":0,"well_formed":false,"outcome_reward":0,"steps":[{"type":"answer","span":[0,25],"well_formed":false,"process_reward":-0.5,"step_reward":-0.5,"advantage":-1.157)"})
     CHECK_MESSAGE(holds(rows, part), part);
   // The second step begins behind the documents: 42 + 1, and the block <retrieval> ... </retrieval> with its line ends.
-  const std::size_t block =
-      std::string("<retrieval>\nDoc 1(Title: T) &lt;answer>42&lt;/answer>\n</retrieval>\n").size();
+  const auto block = std::string("<retrieval>\nDoc 1(Title: T) &lt;answer>42&lt;/answer>\n</retrieval>\n").size();
   CHECK(holds(rows, R"("type":"sub_answer","span":[)" + std::to_string(43 + block) + ","));
 }
 

@@ -188,8 +188,7 @@ TEST_CASE("UTF-16, NaN and infinity are called so, with line and field") {
   CHECK(number("nothing").starts_with("f.jsonl:2: is not JSON: "));
 }
 
-TEST_CASE("a table of passages has a header, and quotes as DPR's") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a table of passages has a header, and quotes as DPR's") {
   const auto read = [&](const std::string& bytes) {
     write_bytes(folder / "p.tsv", bytes);
     return read_passages(folder / "p.tsv");

@@ -27,16 +27,14 @@ void write_gzip(const std::string& path, const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("questions and passages are read from .gz as from the plain file") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "questions and passages are read from .gz as from the plain file") {
   write_gzip(folder / "q.jsonl.gz", R"({"id":1,"question":"Who?","golden_answers":["Ada"]})");
   write_gzip(folder / "p.tsv.gz", "id\ttext\n1\tAda wrote.\n");
   CHECK(output::read_questions(folder / "q.jsonl.gz").at(0).gold == rag::Gold{"Ada"});
   CHECK(output::read_passages(folder / "p.tsv.gz").at(0) == Passage("1", "", "Ada wrote."));
 }
 
-TEST_CASE("files are read as they are or decompressed; cut and damaged ones are refused") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "files are read as they are or decompressed; cut and damaged ones are refused") {
   std::string text;
   for (int i = 0; i < 100000; ++i) text += "line " + std::to_string(i) + "\n";
   test::write_bytes(folder / "plain", text);

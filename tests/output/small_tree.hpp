@@ -41,8 +41,7 @@ class SmallTree {
   }
   /// A proposal that could not be read: it has its parent's state.
   NodeId add_malformed(NodeId parent, SegmentKind kind, const std::string& raw) {
-    const NodeId id =
-        tree.add(parent, rag::Action(kind, raw, "", ""), tree.state(parent), static_cast<Kind>(kind), 0.25F);
+    const NodeId id = tree.add(parent, rag::Action(kind, raw, "", ""), tree.state(parent), Kind(kind), 0.25F);
     tree.prune(id, Reason::malformed);
     return id;
   }

@@ -245,8 +245,7 @@ TEST_CASE("numbers survive: large seeds, small shares, sums that are no number")
   CHECK(written(read.record()) == line);
 }
 
-TEST_CASE("a damaged tree is refused with file, line and field") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a damaged tree is refused with file, line and field") {
   const std::string good = written(two_rounds().record());
   const auto refusal = [&](const std::string& from, const std::string& to) {
     std::string line = good;

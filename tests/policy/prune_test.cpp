@@ -63,8 +63,7 @@ TEST_CASE("top-k keeps the best by value, then prior, then age") {
   CHECK(!family(TopK(1)).enough);
   CHECK_THROWS_AS(TopK(0), std::invalid_argument);
   const int negative = -1;
-  CHECK_THROWS_WITH_AS(TopK(static_cast<std::size_t>(negative)), "option 'top_k' is -1, allowed: 1 or more",
-                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(TopK(std::size_t(negative)), "option 'top_k' is -1, allowed: 1 or more", std::invalid_argument);
 }
 
 TEST_CASE("a threshold on values is a number, or a distance from the best or from the parent") {

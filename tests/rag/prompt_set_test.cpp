@@ -50,8 +50,7 @@ TEST_CASE("an empty history says so") {
   CHECK(render_history(Transcript(), *method::decex_prompts().protocol()).text == "(nothing yet)\n");
 }
 
-TEST_CASE("prompts are replaced from files; wrong names and missing slots are named") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "prompts are replaced from files; wrong names and missing slots are named") {
   const auto write = [&](const char* name, const char* text) { std::ofstream(folder.path() / name) << text; };
   write("sub_query.txt", "Look up: {question}");
   write("notes.md", "ignored");

@@ -82,8 +82,7 @@ TEST_CASE("annotating a recorded run gives the files of a run that annotated at 
   CHECK(described() == record);
   const auto without_options = [](std::string text) {
     for (const char* option : {R"("annotate":"both")", R"("annotate":"none")"})
-      for (std::size_t at = 0; (at = text.find(option, at)) != std::string::npos;)
-        text.erase(at, std::string(option).size());
+      for (std::size_t at = 0; (at = text.find(option, at)) != text.npos;) text.erase(at, std::string(option).size());
     return text;
   };
   for (const char* name : {"trees.jsonl", "prm.jsonl", "rft.jsonl", "sft.jsonl", "answers.jsonl"}) {

@@ -26,8 +26,7 @@ std::size_t files_in(const test::TemporaryFolder& folder) {
 
 }  // namespace
 
-TEST_CASE("a file appears whole at its commit and replaces what was there") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a file appears whole at its commit and replaces what was there") {
   test::write_bytes(folder / "a", "old");
   {
     AtomicFile file(folder / "a");
@@ -41,8 +40,7 @@ TEST_CASE("a file appears whole at its commit and replaces what was there") {
   CHECK(files_in(folder) == 1);
 }
 
-TEST_CASE("a file that is never committed leaves nothing, also when a failure ends it") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a file that is never committed leaves nothing, also when a failure ends it") {
   try {
     AtomicFile file(folder / "a");
     file.write("half");
@@ -52,8 +50,7 @@ TEST_CASE("a file that is never committed leaves nothing, also when a failure en
   CHECK(files_in(folder) == 0);
 }
 
-TEST_CASE("a file that cannot be written or put in place is named, and nothing is left") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a file that cannot be written or put in place is named, and nothing is left") {
   CHECK_THROWS_WITH_AS(AtomicFile(folder / "no/a"),
                        ((folder / "no/a") + ": cannot be written: No such file or directory").c_str(), InputError);
   std::filesystem::create_directories(folder / "taken/inside");
@@ -64,8 +61,7 @@ TEST_CASE("a file that cannot be written or put in place is named, and nothing i
   CHECK(files_in(folder) == 1);
 }
 
-TEST_CASE("flat JSON gives back what a JsonWriter wrote, byte for byte") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "flat JSON gives back what a JsonWriter wrote, byte for byte") {
   std::string text;
   JsonWriter json(text);
   json.begin_object().field("seed", ~std::uint64_t(0)).key("options").begin_object();
@@ -111,8 +107,7 @@ TEST_CASE("what cannot be read to its end has no identity") {
   CHECK_THROWS_WITH_AS((void)run::detail::hash_file("/"), "/: cannot be read: Is a directory", InputError);
 }
 
-TEST_CASE("a stop by the clock is kept and happens again at the same step") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a stop by the clock is kept and happens again at the same step") {
   const std::filesystem::path file = folder / "stops";
   const Hash search = Hasher().add("a").finish(), other = Hasher().add("b").finish();
   {
@@ -130,8 +125,7 @@ TEST_CASE("a stop by the clock is kept and happens again at the same step") {
   CHECK_FALSE(elsewhere(Seed(1), 4, false));
 }
 
-TEST_CASE("a torn last line is no stop, and without a file nothing is kept") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a torn last line is no stop, and without a file nothing is kept") {
   const std::filesystem::path file = folder / "stops";
   {
     run::detail::Stops stops(file, Hash());

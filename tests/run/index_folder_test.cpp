@@ -47,8 +47,7 @@ std::string refusal(auto f) {
 
 }  // namespace
 
-TEST_CASE("an index folder answers as BM25 in memory does") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "an index folder answers as BM25 in memory does") {
   const run::Lexical lexical{0.9, 0.4, "english-lucene"};
   const IndexFolder index(built(folder, lexical));
   const auto passages = output::read_passages(folder / "corpus.jsonl");
@@ -66,8 +65,7 @@ TEST_CASE("an index folder answers as BM25 in memory does") {
   CHECK(run::detail::describe(index).find(R"("passages":3)") != std::string::npos);
 }
 
-TEST_CASE("an index built with an encoder holds the vectors of its passages") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "an index built with an encoder holds the vectors of its passages") {
   const auto lengths = [](std::span<const EncodeRequest> texts) {
     std::vector<Embedding> embeddings;
     for (const EncodeRequest& text : texts) embeddings.push_back({float(text.text.size()), 0.1F});
@@ -105,8 +103,7 @@ TEST_CASE("an index built with an encoder holds the vectors of its passages") {
   CHECK(!std::filesystem::exists(folder / "index/dense.bin"));
 }
 
-TEST_CASE("a build that was not finished is no index, and one that is there is kept") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a build that was not finished is no index, and one that is there is kept") {
   const std::string path = built(folder);
   CHECK(refusal([&] { build_index({folder / "corpus.jsonl", path, {}}); }).find("holds an index already") !=
         std::string::npos);
@@ -123,8 +120,7 @@ TEST_CASE("a build that was not finished is no index, and one that is there is k
   CHECK(std::distance(std::filesystem::directory_iterator(path), {}) == 3);  // nothing temporary is left
 }
 
-TEST_CASE("files of different builds are refused") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "files of different builds are refused") {
   const std::string path = built(folder);
   test::write_bytes(folder / "other.jsonl", R"({"id":"z","title":"Z","text":"other words"})"
                                             "\n");
@@ -150,8 +146,7 @@ TEST_CASE("files of different builds are refused") {
   }
 }
 
-TEST_CASE("bad corpora are refused by file, line and field, and leave no index") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "bad corpora are refused by file, line and field, and leave no index") {
   const auto refused = [&](const std::string& lines) {
     test::write_bytes(folder / "bad.jsonl", lines);
     const std::string what = refusal([&] { build_index({folder / "bad.jsonl", folder / "index", {}}); });

@@ -17,8 +17,7 @@ std::optional<Server> known(const std::string& folder, const std::string& addres
   return run::detail::known_server(address, settings);
 }
 
-TEST_CASE("what servers are is kept by address, and the last word holds") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "what servers are is kept by address, and the last word holds") {
   const std::string file = folder / "servers.json";
   CHECK(!known(folder / "", "http://a.b:8000/v1"));
   keep_server(file, "http://a.b:8000/v1", Server::vllm);
@@ -30,14 +29,12 @@ TEST_CASE("what servers are is kept by address, and the last word holds") {
   CHECK(known(folder / "", "http://c/v1") == Server::sglang);
 }
 
-TEST_CASE("a damaged file is named") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a damaged file is named") {
   test::write_bytes(folder / "servers.json", "{\"http://a/v1\":\"vllm");
   CHECK_THROWS_WITH_AS((void)known(folder / "", "http://a/v1"), doctest::Contains("servers.json"), InputError);
 }
 
-TEST_CASE("a sort that another version knew is asked for again") {
-  const TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "a sort that another version knew is asked for again") {
   const std::string file = folder / "servers.json";
   test::write_bytes(file, R"({"http://a/v1":"llamacpp-python","http://b/v1":"gateway","http://c/v1":"vllm"})");
   CHECK(!known(folder / "", "http://a/v1"));

@@ -53,8 +53,7 @@ TEST_CASE("the table writes into the settings and shows their values as JSON") {
   CHECK(run::detail::setting_json(table.at("rerank_depth")) == "7");
 }
 
-TEST_CASE("the table names all that run.json records of the settings, and nothing else") {
-  const test::TemporaryFolder folder;
+TEST_CASE_FIXTURE(test::InFolder, "the table names all that run.json records of the settings, and nothing else") {
   run::Settings settings;
   settings.questions = folder / "questions.jsonl";
   std::ofstream(settings.questions) << "{}\n";

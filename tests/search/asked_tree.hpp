@@ -44,8 +44,7 @@ class AskedTree {
                              word % 7 == 0 ? Reason::malformed : Reason::none);
       if (word % 7 == 0)
         context.ledger->add_unread(
-            "propose",
-            Ledger::Unread(c.text, 0, context.seed, context.first + static_cast<std::uint32_t>(proposals.size())));
+            "propose", Ledger::Unread(c.text, 0, context.seed, context.first + std::uint32_t(proposals.size())));
     }
     co_return proposals;
   }

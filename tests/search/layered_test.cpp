@@ -268,8 +268,7 @@ TEST_CASE("rewards may be given to a group of ends at once") {
     double operator()(int) const { return -1; }
     std::vector<double> group(std::span<const int> ends) const {
       std::vector<double> values;
-      for (int e : ends)
-        values.push_back(static_cast<double>(std::ranges::count(ends, e)) / static_cast<double>(ends.size()));
+      for (int e : ends) values.push_back(double(std::ranges::count(ends, e)) / static_cast<double>(ends.size()));
       return values;
     }
   };

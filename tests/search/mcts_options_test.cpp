@@ -285,8 +285,7 @@ TEST_CASE("progressive widening grows max(1, floor(k N^alpha)) children for N vi
   // Simulation i sees N = i - 1 visits; k = 1, alpha = 1/2: a second child at N = 4, a third at 9, a fourth at 16.
   const std::size_t expected[][2] = {{1, 1},  {4, 1},  {5, 2},    {9, 2},    {10, 3},
                                      {16, 3}, {17, 4}, {400, 19}, {401, 20}, {1000, 20}};
-  for (const auto& [simulations, count] : expected)
-    CHECK(children(static_cast<std::uint32_t>(simulations), 1, 0.5) == count);
+  for (const auto& [simulations, count] : expected) CHECK(children(std::uint32_t(simulations), 1, 0.5) == count);
   CHECK(children(10, 2, 0.5) == 6);  // floor(2 sqrt(9))
   CHECK(children(6, 1, 1) == 5);     // floor(5)
 }

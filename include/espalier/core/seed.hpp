@@ -49,9 +49,7 @@ class Random {
   /// Uniform in [0, 1).
   constexpr double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   /// Uniform in [0, n), n > 0. The bias is below n / 2^32.
-  constexpr std::uint32_t below(std::uint32_t n) {
-    return static_cast<std::uint32_t>(((next() >> 32) * std::uint64_t(n)) >> 32);
-  }
+  constexpr std::uint32_t below(std::uint32_t n) { return std::uint32_t(((next() >> 32) * std::uint64_t(n)) >> 32); }
 
  private:
   std::uint64_t state_;

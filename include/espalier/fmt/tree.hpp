@@ -61,8 +61,7 @@ std::string outline(const auto& tree) {
     std::optional<std::string> words;
     if (id != tree.root()) words = words_of(tree.action(id));
     if (!words) words = words_of(tree.state(id));
-    if (const std::string line = first_line(words.value_or(""), longest_node_text); !line.empty())
-      (text += ": ") += line;
+    if (const auto line = first_line(words.value_or(""), longest_node_text); !line.empty()) (text += ": ") += line;
 
     if (tree[id].first_child != no_node) {
       id = tree[id].first_child;

@@ -27,8 +27,7 @@ NodeId join(Tree<State, Action, Value>& tree, const Tree<State, Action, Value>& 
   }
   tree[T::root()].total += other[T::root()].total;
   tree[T::root()].visits += other[T::root()].visits;
-  for (const auto& rollout : other.rollouts)
-    tree.rollouts.push_back({here(rollout.node), rollout.state, rollout.value});
+  for (const auto& r : other.rollouts) tree.rollouts.push_back({here(r.node), r.state, r.value});
   for (const SearchFacts::Skip& skip : other.skips) tree.skips.push_back({here(skip.node), skip.kind});
   for (const auto& [name, numbers] : other.annotations)
     for (NodeId id = 1; id < numbers.size(); ++id)

@@ -156,8 +156,7 @@ class OptionTable {
   /// and choice, which is one of the allowed words.
   [[nodiscard]] std::vector<std::array<std::string, 5>> help() const {
     std::vector<std::array<std::string, 5>> rows;
-    for (const auto& entry : entries_)
-      rows.push_back({entry.name, entry.show(), entry.allowed, entry.help, entry.type});
+    for (const auto& e : entries_) rows.push_back({e.name, e.show(), e.allowed, e.help, e.type});
     return rows;
   }
 

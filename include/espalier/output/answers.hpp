@@ -27,8 +27,7 @@ struct AnswerRow {
 /// the first begins. Empty if all could be read.
 inline std::string unread_text(const Ledger& ledger) {
   const auto rank = [](const Ledger::Costs& costs) {
-    const double share =
-        static_cast<double>(costs.unread) / static_cast<double>(std::max<std::uint64_t>(costs.completions, 1));
+    const double share = double(costs.unread) / double(std::max<std::uint64_t>(costs.completions, 1));
     return std::pair(share, costs.unread);
   };
   const auto worst =

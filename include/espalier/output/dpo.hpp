@@ -91,8 +91,7 @@ class PairWriter {
     const double margin = better - worse;
     const std::string accepted = form.step(tree_.action(chosen)), refused = form.step(tree_.action(rejected));
     if (!(margin > 0) || margin < options_.margin - 1e-9 || accepted == refused) return;
-    const std::string id =
-        tree_.state(parent).question().id + '#' + std::to_string(chosen) + '>' + std::to_string(rejected);
+    const auto id = tree_.state(parent).question().id + '#' + std::to_string(chosen) + '>' + std::to_string(rejected);
     JsonWriter json(out_);
     json.begin_object().field("id", id).field("type", type).field("decision", decision);
     json.field("chosen_kind", rag::name(tree_.action(chosen).kind));

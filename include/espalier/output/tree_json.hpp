@@ -170,8 +170,7 @@ class TreeWriter {
   /// Kinds of an environment that are not segments are written as numbers.
   void write_skip(const SearchFacts::Skip& skip) {
     json_.begin_object().field("node", skip.node).key("kind");
-    if (skip.kind <= static_cast<Kind>(rag::SegmentKind::notice))
-      json_.value(rag::name(static_cast<rag::SegmentKind>(skip.kind)));
+    if (skip.kind <= Kind(rag::SegmentKind::notice)) json_.value(rag::name(rag::SegmentKind(skip.kind)));
     else json_.value(skip.kind);
     json_.end_object();
   }

@@ -91,16 +91,14 @@ class Environment {
     std::vector<Proposal<Action>> proposals;
     for (Sampler::Sample& sample : samples) {
       if (!sample.reply) {
-        proposals.emplace_back(Action(bare, sample.raw.str(), "", ""), static_cast<Kind>(bare), 1.0F,
-                               Reason::malformed);
+        proposals.emplace_back(Action(bare, sample.raw.str(), "", ""), Kind(bare), 1.0F, Reason::malformed);
         continue;
       }
       Reply& reply = *sample.reply;
       const SegmentKind kind = kind_of(reply.tag, bare);
       std::string compared = key(reply.content);
       proposals.emplace_back(
-          Action(kind, std::move(reply.content), std::move(reply.thought), std::move(compared), forced),
-          static_cast<Kind>(kind));
+          Action(kind, std::move(reply.content), std::move(reply.thought), std::move(compared), forced), Kind(kind));
       if (sample.logprob) proposals.back().logprob = static_cast<float>(*sample.logprob);
       proposals.back().tokens = sample.tokens;
       proposals.back().action.token_logprobs = std::move(sample.token_logprobs);

@@ -114,8 +114,7 @@ struct Rendering {
   /// Appends another rendering.
   void add(const Rendering& other) {
     const auto offset = static_cast<std::uint32_t>(text.size());
-    for (const PromptBody::Span& span : other.spans)
-      spans.push_back({span.name, span.begin + offset, span.end + offset});
+    for (const auto& span : other.spans) spans.push_back({span.name, span.begin + offset, span.end + offset});
     text += other.text;
   }
 };

@@ -48,8 +48,7 @@ struct Agreement {
       if (states.size() == 1) values[i] = 1;
       for (std::size_t j = 0; j < states.size(); ++j) {
         const auto other = states[j].answer();
-        if (i != j && other)
-          values[i] += score(Profile::common, mine, Gold{*other}).f1 / static_cast<double>(states.size() - 1);
+        if (i != j && other) values[i] += score(Profile::common, mine, Gold{*other}).f1 / double(states.size() - 1);
       }
     }
     return values;

@@ -103,8 +103,7 @@ inline void try_prompts(const std::vector<TriedPrompt*>& prompts, Scheduler& sch
 method::Ports trial_ports(Scheduler& scheduler, const Settings& settings, auto port) {
   const auto no_passages = [](std::span<const Query> asked) { return std::vector<Passages>(asked.size()); };
   method::Ports ports(port(settings.models().front()), scheduler.retriever(no_passages));
-  for (const Settings::ModelFor& other : settings.model.others)
-    ports.models.insert_or_assign(other.purpose, port(other));
+  for (const auto& other : settings.model.others) ports.models.insert_or_assign(other.purpose, port(other));
   return ports;
 }
 

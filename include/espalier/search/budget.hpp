@@ -72,9 +72,7 @@ struct Budget {
   [[nodiscard]] double now() const { return seconds > 0 ? clock() : 0; }
   /// The price of these costs, in the currency of the prices.
   [[nodiscard]] double price(const Ledger::Costs& costs) const {
-    return (price_in * static_cast<double>(costs.prompt_tokens) +
-            price_out * static_cast<double>(costs.completion_tokens)) /
-           1e6;
+    return (price_in * double(costs.prompt_tokens) + price_out * double(costs.completion_tokens)) / 1e6;
   }
   /// True if `more` can be spent on top of `spent`. Checks all limits except time.
   [[nodiscard]] bool affords(Ledger::Costs spent, const Ledger::Costs& more) const {

@@ -27,8 +27,7 @@ class UniformTree {
 
   explicit UniformTree(Options options) : options_(options) {
     if (options.branching == 0) bad_option("branching", options.branching, "1 or more");
-    for (Action a = 0; a < options.branching; ++a)
-      moves_.emplace_back(a, Kind(0), 1.0F / static_cast<float>(options.branching));
+    for (Action a = 0; a < options.branching; ++a) moves_.emplace_back(a, Kind(0), 1.0F / float(options.branching));
   }
   [[nodiscard]] State root() const { return {}; }
   [[nodiscard]] std::span<const Kind> kinds(const State& s) const {

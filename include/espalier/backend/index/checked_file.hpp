@@ -196,8 +196,7 @@ class CheckedFile {
       for (const CheckedSection& s : sections())
         if (s.offset % 64 != 0 || s.offset > h.payload_size || s.size > h.payload_size - s.offset)
           fail(checked_name(s.name), "lies outside the file");
-      if (checksum(bytes_.last(static_cast<std::size_t>(8 * blocks())), 0) != h.checksums)
-        fail("", "is damaged in its checksums");
+      if (checksum(bytes_.last(std::size_t(8 * blocks())), 0) != h.checksums) fail("", "is damaged in its checksums");
     }
 
     void check_block(std::uint64_t block) const {
@@ -206,9 +205,7 @@ class CheckedFile {
       std::uint64_t expected = 0;
       std::memcpy(&expected, bytes_.data() + sizeof(CheckedHeader) + header().payload_size + 8 * block,
                   sizeof expected);
-      if (checksum(payload().subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)), block) ==
-          expected)
-        return;
+      if (checksum(payload().subspan(std::size_t(begin), std::size_t(end - begin)), block) == expected) return;
       for (const CheckedSection& s : sections())
         if (s.offset + s.size > begin && s.offset < end)
           fail(checked_name(s.name), "is damaged between its bytes " +

@@ -99,8 +99,7 @@ class MarkFree {
     if (begun.size() >= bracketed && begun[0] == '<') return next;
     for (const std::string& mark : marks_)
       if (mark.size() > begun.size() + 1 && mark.starts_with(begun) && next.find(mark[begun.size()]) == next.npos &&
-          !ends_with_mark(begun + mark[begun.size()]) &&
-          (!begun.empty() || without.find(mark[0]) == std::string_view::npos))
+          !ends_with_mark(begun + mark[begun.size()]) && (!begun.empty() || without.find(mark[0]) == without.npos))
         next += mark[begun.size()];
     return next;
   }
@@ -177,8 +176,7 @@ class MagnitudeForm {
       const FormPtr digit = one_of("0123456789");
       if (i >= whole) return repeat(digit, i == whole ? 1 : 0, static_cast<std::uint32_t>(low_.size() - i));
       const FormPtr rest = optional(sequence({literal("."), repeat(digit, 1, decimals)}));
-      return sequence(
-          {repeat(digit, static_cast<std::uint32_t>(whole - i), static_cast<std::uint32_t>(whole - i)), rest});
+      return sequence({repeat(digit, std::uint32_t(whole - i), std::uint32_t(whole - i)), rest});
     }
     std::vector<FormPtr> ways;
     const char least = at_low ? low_[i] : '0', most = at_high ? high_[i] : '9';

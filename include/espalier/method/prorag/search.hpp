@@ -140,8 +140,7 @@ class ProRagValue {
     Result result = co_await rollouts_(env, state, context);
     result.value = 0;
     for (const auto& [end, outcome] : result.terminals)
-      result.value +=
-          std::pow(gamma_, steps_of(end) - steps_of(state)) * outcome / static_cast<double>(result.terminals.size());
+      result.value += std::pow(gamma_, steps_of(end) - steps_of(state)) * outcome / double(result.terminals.size());
     co_return result;
   }
 

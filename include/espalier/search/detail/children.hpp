@@ -120,8 +120,7 @@ Task<void> add_children(Env* env, Tree* tree, std::vector<Ask> asks, Chosen chos
 std::uint64_t calls_of(auto& env, const auto& tree, const std::vector<Seeded>& places, std::uint64_t width,
                        std::uint64_t value_calls) {
   std::uint64_t kinds = 0;
-  for (const auto& [node, seed] : places)
-    kinds += static_cast<std::uint64_t>(std::ranges::distance(env.kinds(tree.state(node))));
+  for (const auto& [node, seed] : places) kinds += std::uint64_t(std::ranges::distance(env.kinds(tree.state(node))));
   return kinds * width * (1 + value_calls);
 }
 

@@ -25,8 +25,7 @@ struct LayeredGrowth : Parent {
   [[nodiscard]] bool unfinished() const { return stage < kinds.size(); }
   /// True if a stage after this one draws the kind.
   [[nodiscard]] bool draws_later(Kind kind) const {
-    return unfinished() &&
-           std::find(kinds.begin() + static_cast<std::ptrdiff_t>(stage) + 1, kinds.end(), kind) != kinds.end();
+    return unfinished() && std::find(kinds.begin() + std::ptrdiff_t(stage) + 1, kinds.end(), kind) != kinds.end();
   }
   /// The number of samples of the stage's kind that earlier stages drew.
   [[nodiscard]] std::uint32_t drawn(const auto& tree, std::uint32_t width) const {

@@ -58,8 +58,7 @@ inline Place below(const Place& place, const Sibling& child) {
     bool alone = !sees_siblings;
     if constexpr (requires { select.alone(tree[parent]); }) alone = select.alone(tree[parent]);
     if (alone)
-      return best_by(tree, parent,
-                     [&tree, score = select.at(tree[parent])](NodeId child) { return score(tree[child]); });
+      return best_by(tree, parent, [&tree, score = select.at(tree[parent])](NodeId id) { return score(tree[id]); });
   }
   if constexpr (sees_siblings) return best_by(tree, parent, select.at(tree, parent));
   else return best_by(tree, parent, [&](NodeId child) { return select(tree[parent], tree[child]); });

@@ -18,8 +18,7 @@ namespace espalier::sim::detail {
 /// only if the prompt shows it. Sometimes it judges at random.
 class Judge {
  public:
-  explicit Judge(const Request& request)
-      : r_(request), recall_(std::max(request.skills.recall, request.skills.judge)) {}
+  explicit Judge(const Request& r) : r_(r), recall_(std::max(r.skills.recall, r.skills.judge)) {}
 
   /// As many numbers as the purpose declares, with two decimals: for the plan, for the newest search, and again for the
   /// plan. If an answer or a step is shown, the numbers are for that.

@@ -85,8 +85,7 @@ class Knowledge {
  private:
   /// The shape of an answer: numbers, dates, names and other phrases are drawn separately.
   static std::uint64_t shape(std::string_view answer) {
-    if (answer.find_first_of("0123456789") != std::string_view::npos)
-      return answer.find(' ') == std::string_view::npos ? 1 : 2;
+    if (answer.find_first_of("0123456789") != answer.npos) return answer.find(' ') == answer.npos ? 1 : 2;
     return !answer.empty() && is_name(answer) ? 3 : 4;
   }
 

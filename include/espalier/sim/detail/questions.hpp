@@ -70,8 +70,7 @@ class QuestionWriter {
   /// Compares two independent facts. The answer is yes, no, or the entity with the smaller value.
   rag::Example comparison() {
     const bool same = random_.below(2) == 0;
-    const Relation& relation =
-        pick([&](const Relation& r) { return !r.compared.empty() && is_time(r.object) != same; });
+    const auto& relation = pick([&](const Relation& r) { return !r.compared.empty() && is_time(r.object) != same; });
     const Kind kind = relation.subject;
     const Entity a = any(kind);
     const bool want_yes = random_.below(2) == 0;

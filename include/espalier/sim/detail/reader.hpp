@@ -77,8 +77,7 @@ class Reader {
   }
   /// The step's question with the believed entities. Only if ready(k).
   [[nodiscard]] std::string question(std::size_t k) const {
-    return substitute(chain_.steps[k].wording, k,
-                      [&](std::size_t n) -> const std::string& { return values_[n]->text; });
+    return substitute(chain_.steps[k].wording, k, [&](std::size_t n) { return values_[n]->text; });
   }
   /// The step's question with the answers of the first `known` steps. Other answers are described by their questions.
   [[nodiscard]] std::string described(std::size_t k, std::size_t known) const {

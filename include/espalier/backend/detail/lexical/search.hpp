@@ -157,8 +157,7 @@ class LexicalSearch {
       const auto passages = std::span(block.passages).first(block.size);
       if (term.at < block.size && passages[term.at] < from)
         term.at = static_cast<std::size_t>(
-            std::lower_bound(passages.begin() + static_cast<std::ptrdiff_t>(term.at), passages.end(), from) -
-            passages.begin());
+            std::lower_bound(passages.begin() + std::ptrdiff_t(term.at), passages.end(), from) - passages.begin());
       std::size_t at = term.at;
       for (; at < block.size && passages[at] < to; ++at) {
         const float more = impact(weight, times, block.counts[at], norms[passages[at]]);

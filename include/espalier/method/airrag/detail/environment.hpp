@@ -210,7 +210,7 @@ class AirRagEnvironment {
   /// A random bit per path, drawn from its words.
   static bool lot(const State& state) {
     Hasher words = Hasher().add(state.question().id);
-    for (const rag::Segment* segment : state.transcript().segments())
+    for (const auto* segment : state.transcript().segments())
       if (!segment->documents()) words.add(segment->words());
     return Random(Seed(words.finish().low)).below(2) == 1;
   }

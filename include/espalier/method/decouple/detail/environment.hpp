@@ -125,8 +125,7 @@ inline rag::Tree to_rag_tree(DualTree&& tree) {
     espalier::detail::take_findings(to, from);
     if (from.visits > 0) out.annotate("plan", id, from.mean().plan);
   }
-  for (auto& rollout : tree.rollouts)
-    out.rollouts.push_back({rollout.node, std::move(rollout.state), rollout.value.search});
+  for (auto& r : tree.rollouts) out.rollouts.push_back({r.node, std::move(r.state), r.value.search});
   out.skips = std::move(tree.skips);
   static_cast<SearchFacts&>(out) = std::move(tree);
   return out;
