@@ -14,7 +14,7 @@ from conftest import espalier, expanded, inputs, needs_journal
 from espalier.cli import main
 from espalier.commands.shared.config import options_of
 from espalier.commands.shared.run_options import add_run_options
-from espalier.runs import RunSettings
+from espalier.parts import RunSettings
 from espalier.runs.ray_run import is_finished, keep
 from espalier.runs.settings_table import SETTINGS, addressed
 
