@@ -150,16 +150,12 @@ def test_the_sdist_holds_the_sources_and_nothing_big_or_made():
     assert not {"build", "dist", "out", ".venv", ".git"} & {name.partition("/")[0] for name in members}
 
 
+MACHINES = [("linux", "x86_64", "manylinux_x86_64"), ("linux", "aarch64", "manylinux_aarch64")]
+MACHINES += [("macos", "arm64", "macosx_arm64"), ("windows", "AMD64", "win_amd64")]
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="cibuildwheel 4 needs Python 3.11")
-@pytest.mark.parametrize(
-    ("system", "architecture", "tag"),
-    [
-        ("linux", "x86_64", "manylinux_x86_64"),
-        ("linux", "aarch64", "manylinux_aarch64"),
-        ("macos", "arm64", "macosx_arm64"),
-        ("windows", "AMD64", "win_amd64"),
-    ],
-)
+@pytest.mark.parametrize(("system", "architecture", "tag"), MACHINES)
 def test_cibuildwheel_builds_for_each_python_that_is_supported(system: str, architecture: str, tag: str):
     asked = ["cibuildwheel", "--platform", system, "--archs", architecture, "--print-build-identifiers", str(ROOT)]
     done = subprocess.run([sys.executable, "-m", *asked], capture_output=True, text=True, timeout=60, check=False)

@@ -43,13 +43,9 @@ def plain():
 def reports(tmp_path_factory, plain):
     """Addresses of reports by name."""
     folder = tmp_path_factory.mktemp("runs")
-    runs = {
-        "plain": plain,
-        "other": report_fixture.run(10, report_fixture.OTHER),
-        "hostile": report_fixture.hostile_run(),
-        "long": report_fixture.long_run(),
-        "large": report_fixture.large(10_000),
-    }
+    runs = {"plain": plain, "other": report_fixture.run(10, report_fixture.OTHER)}
+    runs |= {"hostile": report_fixture.hostile_run(), "long": report_fixture.long_run()}
+    runs["large"] = report_fixture.large(10_000)
     trees, *rest = report_fixture.run(2)
     puct = {"method": "prorag", "options": {"c": 2.5, "grow": "search"}}
     runs["puct"] = ([tree | puct for tree in trees], *rest)

@@ -69,12 +69,8 @@ def large(count, seed=1):
         parent = max(0, number - 1 - int(chance.expovariate(1 / 60)))
         cut = {"status": "pruned", "reason": "not_best"} if number % 5 == 0 else {"status": "expanded"}
         value = round(chance.random(), 4)
-        made.append(
-            last
-            | {"id": number, "parent": parent, "text": f"step {number}", "kind": "query", "visits": 1 + number % 7}
-            | {"value": value, "reward": value}
-            | cut
-        )
+        own = {"id": number, "parent": parent, "text": f"step {number}", "kind": "query", "visits": 1 + number % 7}
+        made.append(last | own | {"value": value, "reward": value} | cut)
     trees[0] |= {"nodes": made, "rollouts": [], "skips": []}
     return trees, answers, about
 

@@ -94,12 +94,8 @@ def test_siblings_are_compared_word_by_word_beside_the_exported_pair(page, repor
     assert page.text_content(".exported mark >> nth=0") in tree["golden_answers"]
     assert f"margin {pair['provenance']['margin']:.3f}" in page.text_content(".exported .facts")
     page.select_option(".narrow", "pairs")
-    ids = {
-        pair["provenance"][side]
-        for pair in plain[3]
-        if pair["provenance"]["tree"] == tree["id"]
-        for side in ("chosen_node", "rejected_node")
-    }
+    origins = [pair["provenance"] for pair in plain[3] if pair["provenance"]["tree"] == tree["id"]]
+    ids = {origin[side] for origin in origins for side in ("chosen_node", "rejected_node")}
     assert page.text_content(".hits") == f"{len(ids)} found"
 
 
@@ -259,13 +255,8 @@ def test_questions_are_filtered_and_searched(page, reports, plain):
     page.goto(reports["plain"])
     left = page.locator(".questions li:not([hidden])")
     done = [answer for answer in answers if answer["status"] == "done"]
-    for name, expected in (
-        ("right", sum(a["em"] == 1 for a in done)),
-        ("wrong", sum(a["em"] == 0 for a in done)),
-        ("budget", 1),
-        ("open", 1),
-        ("all", 12),
-    ):
+    right, wrong = (sum(answer["em"] == em for answer in done) for em in (1, 0))
+    for name, expected in {"right": right, "wrong": wrong, "budget": 1, "open": 1, "all": 12}.items():
         page.click(f"[data-filter={name}]")
         assert left.count() == expected
     word = answers[0]["answer"].lower()

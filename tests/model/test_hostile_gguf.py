@@ -7,6 +7,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -91,12 +92,6 @@ def hostile() -> Iterator[tuple[str, bytes]]:
 def test_a_hostile_file_gives_an_answer_or_a_typed_error(name: str, content: bytes, tmp_path: Path):
     (tmp_path / "model.gguf").write_bytes(content)
     command = [sys.executable, "-c", ASK, str(tmp_path / "model.gguf")]
-    limit = (8 << 30, 8 << 30)
-    asked = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit),
-    )
+    limited = partial(resource.setrlimit, resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=120, preexec_fn=limited)
     assert asked.returncode == 0 and asked.stdout.strip(), f"{name}: {asked.returncode} {asked.stderr[-300:]}"

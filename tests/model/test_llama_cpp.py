@@ -1,7 +1,5 @@
 """llama.cpp in this process: what it answers, and how it fails."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

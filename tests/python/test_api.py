@@ -1,7 +1,5 @@
 """The parts of the Python API on a small world."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

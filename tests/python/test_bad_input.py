@@ -1,7 +1,5 @@
 """Bad input data: a clear error that names file, line and field, or a recorded failure; nothing half written."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Runs through an offline batch API, in rounds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -97,14 +95,11 @@ def test_a_response_that_was_cut_while_it_thought_is_an_answer(files: Path, tmp_
     assert told == {"stored": len(rows(responses)), "failed": {}, "unknown": 0}
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("{", ":1: is not JSON"),
-        ('{"response": {}}', ":1: field 'custom_id': is missing"),
-        ('{"custom_id": 7}', ":1: field 'custom_id': is not a text"),
-    ],
-)
+BAD = {"{": ":1: is not JSON", '{"response": {}}': ":1: field 'custom_id': is missing"}
+BAD['{"custom_id": 7}'] = ":1: field 'custom_id': is not a text"
+
+
+@pytest.mark.parametrize(("line", "message"), BAD.items())
 def test_a_bad_line_is_named(files: Path, tmp_path: Path, line: str, message: str):
     out = tmp_path / "run"
     assert espalier("batch", "prepare", *job(files, out)).returncode == 1

@@ -1,8 +1,6 @@
 """Options in files: what --config reads, and what a run writes beside its results. And what a dry
 run says: the options, the questions, an estimate and what it rests on."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What every command says of itself: examples that can be copied, exit codes."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re

@@ -1,7 +1,5 @@
 """Published sets of questions: hand-written miniatures of each form, what is read, and what is refused."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from importlib.util import find_spec
@@ -78,27 +76,11 @@ POPQA = "\t".join(POPQA_HEADER.split()) + "\n" + POPQA_CELLS.replace("|", "\t") 
 NQ = {"question": "who wrote it", "answer": ["Gus", "Gus H"]}
 IDA = '(list (description "Ida \\"I\\" B") (description Jo))'
 WEB = [{"url": "http://f/en/hal", "targetValue": IDA, "utterance": "q?"}]
-TRIVIA = {
-    "Data": [
-        {
-            "Answer": {
-                "Aliases": ["Kay", "K. Lee"],
-                "HumanAnswers": ["kay l"],
-                "NormalizedAliases": ["kay", "k lee"],
-                "NormalizedValue": "kay lee",
-                "Type": "WikipediaEntity",
-                "Value": "Kay Lee",
-            },
-            "EntityPages": [{"DocSource": "TagMe", "Filename": "Kay.txt", "Title": "Kay Lee"}],
-            "Question": "Who?",
-            "QuestionId": "tc_1",
-            "QuestionSource": "http://t/",
-            "SearchResults": [],
-        }
-    ],
-    "Domain": "unfiltered",
-    "Version": 1.0,
-}
+KAY = {"Aliases": ["Kay", "K. Lee"], "HumanAnswers": ["kay l"], "Type": "WikipediaEntity", "Value": "Kay Lee"}
+KAY |= {"NormalizedAliases": ["kay", "k lee"], "NormalizedValue": "kay lee"}
+PAGE = {"DocSource": "TagMe", "Filename": "Kay.txt", "Title": "Kay Lee"}
+ASKED = {"Question": "Who?", "QuestionId": "tc_1", "QuestionSource": "http://t/", "SearchResults": []}
+TRIVIA = {"Data": [{"Answer": KAY, "EntityPages": [PAGE], **ASKED}], "Domain": "unfiltered", "Version": 1.0}
 TRIVIA_HUB = {
     "question": "Who?",
     "question_id": "tc_1",
@@ -107,15 +89,9 @@ TRIVIA_HUB = {
     "answer": {"value": "Kay Lee", "aliases": ["Kay", "K. Lee"], "type": "WikipediaEntity"},
 }
 PAIRS = [{"question": "In 1990?", "answer": ["Lu"]}, {"question": "In 1991?", "answer": ["Mo", "Lu"]}]
-AMBIG = [
-    {
-        "id": "a1",
-        "question": "who won?",
-        "annotations": [{"type": "singleAnswer", "answer": ["Ned"]}, {"type": "multipleQAs", "qaPairs": PAIRS}],
-        "nq_doc_title": "Cup",
-        "viewed_doc_titles": ["Cup", "Cup 1990"],
-    }
-]
+NOTES = [{"type": "singleAnswer", "answer": ["Ned"]}, {"type": "multipleQAs", "qaPairs": PAIRS}]
+TITLES = {"nq_doc_title": "Cup", "viewed_doc_titles": ["Cup", "Cup 1990"]}
+AMBIG = [{"id": "a1", "question": "who won?", "annotations": NOTES, **TITLES}]
 AMBIG_HUB = {
     "id": "a1",
     "question": "who won?",
@@ -154,14 +130,9 @@ def one(path: Path, format: str | None = None, **options: Any):
 def test_hotpotqa_in_each_form(tmp_path: Path, name: str, value: object):
     example = one(put(tmp_path / name, value))
     assert (example.id, example.answers) == ("h1", ["Cor"])
-    wanted = {
-        "type": "bridge",
-        "level": "hard",
-        "hops": 2,
-        "supporting_titles": ["Bel", "Aru"],
-        "supporting_facts": [["Bel", 1], ["Aru", 0]],
-        "supporting_sentences": ["The Aru flows through it.", "The Aru rises in Cor."],
-    }
+    wanted = {"type": "bridge", "level": "hard", "hops": 2, "supporting_facts": [["Bel", 1], ["Aru", 0]]}
+    wanted["supporting_titles"] = ["Bel", "Aru"]
+    wanted["supporting_sentences"] = ["The Aru flows through it.", "The Aru rises in Cor."]
     assert {field: example.metadata[field] for field in wanted} == wanted
     assert [p.title for p in example.passages] == ["Aru", "Bel", "Dun"]
     assert [p.text for p in example.passages][1:] == ["Bel is a town. The Aru flows through it.", "Dun is a hill."]

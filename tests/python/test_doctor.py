@@ -1,7 +1,5 @@
 """`espalier doctor`: what it finds good, and what it says of what is not."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
@@ -137,13 +135,8 @@ def test_bad_files_and_options_are_problems(doctor, tmp_path: Path):
     words = ["--questions", bad, "--corpus", bad, "--out", bad / "out", "--set", "thresold=1", "--api-key-file", empty]
     code, found = doctor(*words)
     assert code == 1
-    for part, text in {
-        "options": "did you mean 'threshold'?",
-        "questions": "bad.jsonl:1",
-        "passages": "bad.jsonl:1",
-        "folder": "bad.jsonl/out",
-        "key": "is empty",
-    }.items():
+    said = {"options": "did you mean 'threshold'?", "questions": "bad.jsonl:1", "passages": "bad.jsonl:1"}
+    for part, text in (said | {"folder": "bad.jsonl/out", "key": "is empty"}).items():
         assert found[part][0]["state"] == "problem" and text in found[part][0]["found"], part
 
 

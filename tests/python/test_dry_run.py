@@ -1,7 +1,5 @@
 """`--dry-run` is the beginning of the run: it refuses what the run refuses, and writes nothing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import espalier as esp

@@ -74,12 +74,9 @@ def test_a_conversation(tmp_path: Path):
         ("q1#9/2", before, [first]),
         ("q1#9/4", [*before, first, documents], [last]),
     ]
-    assert only(run, "sft.sharegpt")["conversations"] == [
-        {"from": "human", "value": "Who?"},
-        {"from": "gpt", "value": "Hm.\nSearch(x)"},
-        {"from": "observation", "value": "Doc 1"},
-        {"from": "gpt", "value": "So.\nFinish(y)"},
-    ]
+    told = [(turn["from"], turn["value"]) for turn in only(run, "sft.sharegpt")["conversations"]]
+    assert told[:2] == [("human", "Who?"), ("gpt", "Hm.\nSearch(x)")]
+    assert told[2:] == [("observation", "Doc 1"), ("gpt", "So.\nFinish(y)")]
     alpaca = only(run, "sft.alpaca")
     assert (alpaca["system"], alpaca["instruction"], alpaca["output"]) == ("Solve.", "Doc 1", "So.\nFinish(y)")
     assert alpaca["history"] == [["Who?", "Hm.\nSearch(x)"]]
@@ -121,12 +118,9 @@ def test_dataset_info_names_every_column_and_keeps_the_entries_of_others(run: Pa
     assert entry["formatting"] == "sharegpt" and entry["tags"]["observation_tag"] == "tool"
     assert info["sft_sharegpt"]["file_name"] == "sft_sharegpt.json"
     assert info["sft_sharegpt"]["columns"] == {"messages": "conversations", "system": "system"}
-    assert info["dpo_alpaca_ranking"] == {
-        "file_name": "dpo_alpaca_ranking.json",
-        "formatting": "alpaca",
-        "ranking": True,
-        "columns": {"prompt": "instruction", "query": "input", "chosen": "chosen", "rejected": "rejected"},
-    }
+    columns = {"prompt": "instruction", "query": "input", "chosen": "chosen", "rejected": "rejected"}
+    pairs = {"file_name": "dpo_alpaca_ranking.json", "formatting": "alpaca", "ranking": True, "columns": columns}
+    assert info["dpo_alpaca_ranking"] == pairs
 
 
 def test_pairs_of_a_judge(tmp_path: Path):
@@ -176,18 +170,13 @@ def test_questions(run: Path):
     _, row = only(run, "rl.verl", data_source="searchR1_nq")
     truth = {"target": ["b"]}
     created = {"ground_truth": truth, "question": "Where?", "data_source": "searchR1_nq"}
+    more = {"index": "q2", "split": "train", "question": "Where?", "need_tools_kwargs": True}
     assert row == {
         "data_source": "searchR1_nq",
         "prompt": [said("user", "Where?")],
         "ability": "fact-reasoning",
         "reward_model": {"style": "rule", "ground_truth": truth},
-        "extra_info": {
-            "index": "q2",
-            "split": "train",
-            "question": "Where?",
-            "need_tools_kwargs": True,
-            "tools_kwargs": {"search": {"create_kwargs": created}},
-        },
+        "extra_info": more | {"tools_kwargs": {"search": {"create_kwargs": created}}},
     }
 
 

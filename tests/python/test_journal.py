@@ -1,7 +1,5 @@
 """`espalier journal`, journals that are shared, and replays with nobody to ask."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Every registered method in memory, with functions of one's own."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import pickle

@@ -1,7 +1,5 @@
 """Calls whose arguments do not fit are answered in one line: what is wanted, and the nearest name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What trees and runs look like: pictures with the same bytes that hostile text cannot leave, progress."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys

@@ -32,11 +32,7 @@ def test_the_doctor_says_why_a_part_is_not_there(monkeypatch: pytest.MonkeyPatch
 
 def test_searching_needs_no_library():
     world = esp.World(passages=100, questions=2, seed=1)
-    trees = esp.run(
-        esp.DecExRag(k=2, n=2, T_max=2),
-        world.questions,
-        model=esp.Simulated(world.questions),
-        retriever=esp.Bm25(world.passages),
-    )
+    model, retriever = esp.Simulated(world.questions), esp.Bm25(world.passages)
+    trees = esp.run(esp.DecExRag(k=2, n=2, T_max=2), world.questions, model=model, retriever=retriever)
     assert [len(tree.nodes) > 1 for tree in trees] == [True, True]
     assert "T_max" in {name for name, *_ in _core.method_options("decex")}

@@ -1,7 +1,5 @@
 """Replies that cannot be read: counted, quoted and told, by every command that makes a run."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -45,9 +43,8 @@ def test_a_run_whose_replies_have_no_tags_exits_with_4_and_says_why(command, sil
     assert "'begin_reasoning' could not be read" in last and SHOWN in last
     assert "\x1b" not in done.stdout + done.stderr  # what a model says moves no terminal
     shown = done.stdout if command == "expand" else done.stderr
-    assert (
-        re.search(r"begin_reasoning .*\b0\.0 %", shown) and "completions of begin_reasoning could not be read" in shown
-    )
+    assert re.search(r"begin_reasoning .*\b0\.0 %", shown)
+    assert "completions of begin_reasoning could not be read" in shown
     if command == "expand":
         assert re.search(r"^\s*all\b.*\b0\.0 %", shown, re.MULTILINE) and f'begins "{SHOWN}"' in shown
         assert "espalier doctor" in shown

@@ -1,7 +1,5 @@
 """The files that say how to cite, report and check: they can be read, and they name what exists."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import shlex

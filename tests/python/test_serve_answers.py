@@ -200,12 +200,9 @@ def test_bad_input_is_refused_by_name(files: Path, change: dict[str, Any], statu
 
 def test_the_last_message_is_the_question_and_what_has_no_effect_is_said(files: Path, world: esp.World):
     text = world.questions[0].text
-    messages = [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "Hello?"},
-        {"role": "assistant", "content": "Yes?"},
-        {"role": "user", "content": [{"type": "text", "text": text}]},
-    ]
+    said = [("system", "Be brief."), ("user", "Hello?"), ("assistant", "Yes?")]
+    said.append(("user", [{"type": "text", "text": text}]))
+    messages = [{"role": role, "content": content} for role, content in said]
 
     async def test(client: Client) -> None:
         _, alone, _ = await client.post(COMPLETIONS, chat(text))
@@ -356,16 +353,11 @@ def test_the_command_serves_answers(files: Path, world: esp.World, tmp_path: Pat
     assert (process.returncode, out, err) == (0, "", "")
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        (["--host", "0.0.0.0"], "--client-key-env"),
-        (["--method", "decexx"], "did you mean 'decex'"),
-        (["--set", "documents=0"], "'documents' is 0"),
-        (["--searches", "-1"], "whole number above 0"),
-        (["--out", "x"], "--out"),
-    ],
-)
-def test_bad_options_are_refused_by_name(files: Path, more: list[str], words: str):
-    code, err = refused("answers", "--corpus", str(files / "corpus.jsonl"), "--port", "0", *more)
+BAD = {"--host 0.0.0.0": "--client-key-env", "--method decexx": "did you mean 'decex'", "--out x": "--out"}
+BAD |= {"--set documents=0": "'documents' is 0", "--searches -1": "whole number above 0"}
+
+
+@pytest.mark.parametrize(("more", "words"), BAD.items())
+def test_bad_options_are_refused_by_name(files: Path, more: str, words: str):
+    code, err = refused("answers", "--corpus", str(files / "corpus.jsonl"), "--port", "0", *more.split())
     assert code == 2 and words in err and len(err.splitlines()) == 1

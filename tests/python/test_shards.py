@@ -1,7 +1,5 @@
 """Runs that are done in shards and merged: the bytes of one run, and what does not fit is refused by name."""
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -146,12 +146,8 @@ def begun(library):
     wandb, mlflow, trackio = Library(), Library(), Library()
     library("wandb", init=wandb.begun)
     library("mlflow", set_experiment=mlflow.heard.append, start_run=mlflow.begun, log_metrics=mlflow.log)
-    library(
-        "trackio",
-        init=lambda **settings: trackio.heard.append(settings),
-        log=trackio.log,
-        finish=lambda: trackio.heard.append("ended"),
-    )
+    ends = {"init": lambda **settings: trackio.heard.append(settings), "finish": lambda: trackio.heard.append("ended")}
+    library("trackio", log=trackio.log, **ends)
     return wandb.heard, mlflow.heard, trackio.heard
 
 

@@ -1,7 +1,5 @@
 """The stubs say what is there; importing is light."""
 
-from __future__ import annotations
-
 import ast
 import pydoc
 import re

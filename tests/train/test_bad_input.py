@@ -1,7 +1,5 @@
 """Each bad input is one clear line that names the row or the option."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

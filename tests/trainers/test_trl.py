@@ -85,14 +85,10 @@ def test_a_step_on_exported_rows_and_the_losses_that_were_foretold(run, tmp_path
     assert any(not a.equal(b) for a, b in zip(before, trainer.model.parameters(), strict=True))
 
 
-@pytest.mark.parametrize(
-    ("format", "method", "make"),
-    [
-        ("sft.messages", "decouple", sft_trainer),
-        ("sft.prompt_completion", "decouple", sft_trainer),
-        ("dpo.explicit", "decex", dpo_trainer),
-    ],
-)
+TOOLS = [(f"sft.{form}", "decouple", sft_trainer) for form in ("messages", "prompt_completion")]
+
+
+@pytest.mark.parametrize(("format", "method", "make"), [*TOOLS, ("dpo.explicit", "decex", dpo_trainer)])
 def test_a_step_on_rows_with_tools(run: Path, tmp_path: Path, tokenizer: str, format: str, method: str, make: Any):
     limit = 2 * LIMIT
     file = exported(run, format, tokenizer, "tools", method=method, max_length=limit)
