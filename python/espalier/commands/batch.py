@@ -1,7 +1,5 @@
 """`espalier batch`: the steps of a run whose model is asked through batch files."""
 
-from __future__ import annotations
-
 import argparse
 from functools import partial
 

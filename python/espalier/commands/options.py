@@ -1,7 +1,5 @@
 """`espalier options`, and `espalier methods`, which is `espalier options --methods`."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`espalier train`."""
 
-from __future__ import annotations
-
 import argparse
 from typing import Any
 

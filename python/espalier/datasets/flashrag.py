@@ -3,8 +3,6 @@
 DecEx-RAG publishes its sets in this form too, with `src_id` as the id.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ A row has `_id` or `id`, `question`, `answer`, `type`, `supporting_facts` [[titl
 [sentence]]]; HotpotQA `level`, 2Wiki `evidences` [[subject, relation, object]] and the entity `answer_id`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

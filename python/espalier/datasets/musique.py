@@ -5,8 +5,6 @@ is_supporting}] and `question_decomposition` [{id, question, answer, paragraph_s
 paragraphs alone, each in its step as `support_paragraph`.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

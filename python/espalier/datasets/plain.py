@@ -5,8 +5,6 @@ utterance, targetValue}, the answers as `(list (description "..."))`; on hubs {u
 (Press et al. 2022): a table {Question, Answer}. Rows without an `id` are numbered from 0.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

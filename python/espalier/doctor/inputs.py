@@ -1,7 +1,5 @@
 """The package, and files and folders of a run: what it reads, and where it writes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3

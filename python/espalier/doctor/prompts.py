@@ -1,7 +1,5 @@
 """The prompts of a method as texts, and a folder of a user's own, as `--prompts` takes it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Reads the training rows of a recorded run."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

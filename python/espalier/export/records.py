@@ -1,7 +1,5 @@
 """What a run's training rows say, whatever the method that wrote them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

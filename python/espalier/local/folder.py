@@ -1,7 +1,5 @@
 """The files of a folder of transformers."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import Any

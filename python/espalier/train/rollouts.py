@@ -1,7 +1,5 @@
 """What the model that is trained samples in a step, as token ids with advantages."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

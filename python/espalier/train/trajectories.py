@@ -1,7 +1,5 @@
 """Recorded trees as the steps that the policy was asked for, each under the very prompt that it saw."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Questions with what a reward needs to know, and trees as token ids with advantages, for reinforcement learning."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Dialogues whose assistant is learned."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Every branch b has the outcome advantage A_b. Every step n of the policy may hav
 step n has the advantage A_b + beta P_n within branch b.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

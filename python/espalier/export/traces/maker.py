@@ -1,7 +1,5 @@
 """What reading a recorded tree as a trace has in common, however a method asks its policy."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Reads recorded trees as traces."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """tokens.jsonl: the token ids that the model sampled for the texts of a run's trees."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path

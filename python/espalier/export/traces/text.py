@@ -1,7 +1,5 @@
 """How a step of a recorded tree reads in the policy's own turn: the texts of the histories that prompts show."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A trace as token ids: the form that all formats of traces are written from."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator

@@ -1,8 +1,6 @@
 """Group relative policy optimisation by TRL: the model learns from groups of trajectories that our engine samples with
 it, with advantages of the shape (B, T)."""
 
-from __future__ import annotations
-
 import random
 import warnings
 from collections.abc import Sequence

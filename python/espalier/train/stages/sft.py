@@ -1,7 +1,5 @@
 """Supervised fine-tuning: learns what the model says, never what documents say."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
