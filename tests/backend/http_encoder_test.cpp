@@ -126,14 +126,13 @@ TEST_CASE("encoder options are checked, and the fingerprint covers what shapes a
 
 TEST_CASE("profiles are known by name") {
   const EncodeRequest query("who", Role::query), passage("he", Role::passage);
-  CHECK(prefixed(query, EncoderProfile::named("e5")) == "query: who");
-  CHECK(prefixed(passage, EncoderProfile::named("e5")) == "passage: he");
-  CHECK(prefixed(query, EncoderProfile::named("bge")) ==
-        "Represent this sentence for searching relevant passages: who");
-  CHECK(prefixed(passage, EncoderProfile::named("bge")) == "he");
+  CHECK(EncoderProfile::named("e5").prefixed(query) == "query: who");
+  CHECK(EncoderProfile::named("e5").prefixed(passage) == "passage: he");
+  CHECK(EncoderProfile::named("bge").prefixed(query) == "Represent this sentence for searching relevant passages: who");
+  CHECK(EncoderProfile::named("bge").prefixed(passage) == "he");
   CHECK(EncoderProfile::named("bge").pooling == EncoderProfile::Pooling::cls);
   CHECK(EncoderProfile::named("minilm").max_tokens == 256);
-  CHECK(prefixed(query, EncoderProfile::named("none")) == "who");
+  CHECK(EncoderProfile::named("none").prefixed(query) == "who");
   CHECK_THROWS_WITH_AS((void)EncoderProfile::named("e6"), doctest::Contains("none, e5, e5-instruct, bge, gte, minilm"),
                        std::invalid_argument);
   const auto fingerprint = [](const char* name) {

@@ -55,25 +55,11 @@ struct EncoderProfile {
     if (const EncoderProfile* found = find(name)) return *found;
     bad_option("profile", std::string(name), "none, e5, e5-instruct, bge, gte, minilm");
   }
+  /// The text with the prefix for its role.
+  [[nodiscard]] std::string prefixed(const EncodeRequest& request) const {
+    return (request.role == EncodeRequest::Role::query ? query_prefix : passage_prefix) + request.text;
+  }
 };
-
-namespace detail {
-
-/// The text with the prefix for its role.
-inline std::string prefixed(const EncodeRequest& request, const EncoderProfile& profile) {
-  return (request.role == EncodeRequest::Role::query ? profile.query_prefix : profile.passage_prefix) + request.text;
-}
-
-/// Scales to length 1, with a sum in order and in double. Zero stays zero.
-inline void normalise(Embedding& embedding) {
-  double sum = 0;
-  for (const float x : embedding) sum += double(x) * double(x);
-  if (sum == 0) return;
-  const double scale = 1 / std::sqrt(sum);
-  for (float& x : embedding) x = static_cast<float>(double(x) * scale);
-}
-
-}  // namespace detail
 
 /// A model behind a server that answers with numbers for texts: an encoder, or a reward or value model.
 struct HttpEncoderOptions {
@@ -112,7 +98,7 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   }
 
   void submit(Ticket ticket, const EncodeRequest& request) override {
-    std::string text = detail::prefixed(request, options_.profile);
+    std::string text = options_.profile.prefixed(request);
     // A token has at least one byte, so a text of few bytes needs no cut. Two tokens are special.
     const std::size_t most = options_.llamacpp ? options_.profile.max_tokens : 0;
     if (most > 0 && text.size() > most - 2) return tokenizer_.submit(ticket, text);
@@ -129,7 +115,7 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
     for (auto& reply : vectors_.poll(replies.empty() ? wait : std::chrono::milliseconds(0))) {
       if (reply.outcome.ok() && options_.profile.normalise) {
         Embedding embedding = std::move(reply.outcome).value();
-        detail::normalise(embedding);
+        scale(embedding);
         reply.outcome = std::move(embedding);
       }
       replies.push_back(std::move(reply));
@@ -163,6 +149,14 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   }
 
  private:
+  /// To length 1, with a sum in order and in double. Zero stays zero.
+  static void scale(Embedding& embedding) {
+    double sum = 0;
+    for (const float x : embedding) sum += double(x) * double(x);
+    if (sum == 0) return;
+    const double factor = 1 / std::sqrt(sum);
+    for (float& x : embedding) x = static_cast<float>(double(x) * factor);
+  }
   using Api = detail::VectorApi;
 
   [[nodiscard]] Api api() const {

@@ -18,22 +18,6 @@
 
 namespace espalier::backend {
 
-namespace detail {
-
-/// The text of a prompt for a scoring model: its slots, one paragraph each, without the rest of the template.
-inline std::string scored_text(const Prompt& prompt) {
-  std::string text;
-  for (const PromptBody::Span& span : prompt.body().spans) {
-    const std::string part = prompt.body().shown().substr(span.begin, span.end - span.begin);
-    if (const Protocol::Purpose* purpose = prompt.body().protocol->purpose(prompt.purpose());
-        std::find(purpose->slots.begin(), purpose->slots.end(), span.name) != purpose->slots.end())
-      text += (text.empty() ? "" : "\n\n") + part;
-  }
-  return text;
-}
-
-}  // namespace detail
-
 /// Uses a reward or value model in place of a language model, for purposes that return scores. Its numbers become a
 /// reply in the purpose's form. A number x becomes the form's middle plus tanh(x) times half its range. Two numbers for
 /// a form of one are the logits of "bad" and "good", with x = half their difference.
@@ -51,7 +35,7 @@ class ScoringModel final : public Service<Prompt, Completion> {
       return;
     }
     open_.emplace(ticket, prompt);
-    scorer_->submit(ticket, EncodeRequest(detail::scored_text(prompt), EncodeRequest::Role::passage));
+    scorer_->submit(ticket, EncodeRequest(scored_text(prompt), EncodeRequest::Role::passage));
   }
   std::vector<Reply<Completion>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Completion>> replies = std::exchange(refused_, {});
@@ -69,6 +53,17 @@ class ScoringModel final : public Service<Prompt, Completion> {
   }
 
  private:
+  /// The text of a prompt for a scoring model: its slots, one paragraph each, without the rest of the template.
+  static std::string scored_text(const Prompt& prompt) {
+    std::string text;
+    for (const PromptBody::Span& span : prompt.body().spans) {
+      const std::string part = prompt.body().shown().substr(span.begin, span.end - span.begin);
+      if (const Protocol::Purpose* purpose = prompt.body().protocol->purpose(prompt.purpose());
+          std::find(purpose->slots.begin(), purpose->slots.end(), span.name) != purpose->slots.end())
+        text += (text.empty() ? "" : "\n\n") + part;
+    }
+    return text;
+  }
   static std::exception_ptr failure(const std::string& what) {
     return std::make_exception_ptr(BackendError(what, BackendError::Kind::permanent));
   }

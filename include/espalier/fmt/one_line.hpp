@@ -13,25 +13,17 @@
 
 namespace espalier {
 
-namespace detail {
-
-/// True for control characters, and for format characters that hide or reorder text.
-inline bool is_unseen(char32_t c) {
-  static constexpr std::pair<char32_t, char32_t> ranges[] = {
-      {0, 0x1F},        {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},   {0x200B, 0x200F},
-      {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
-  return std::ranges::any_of(ranges, [c](const auto& range) { return range.first <= c && c <= range.second; });
-}
-
-}  // namespace detail
-
 /// The text as one line that a terminal may show. Control characters, line ends and format characters that hide or
 /// reorder text become escapes as in C, with a backslash. Bytes that are not UTF-8 become U+FFFD.
 inline std::string one_line(std::string_view text) {
+  static constexpr std::pair<char32_t, char32_t> unseen[] = {
+      {0, 0x1F},        {0x7F, 0x9F},     {0xAD, 0xAD},     {0x61C, 0x61C},   {0x200B, 0x200F},
+      {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}, {0xFFF9, 0xFFFB}, {0xE0000, 0xE007F}};
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const char32_t c = detail::decode_utf8(text, i);
-    if (!detail::is_unseen(c)) detail::append_utf8(out, c);
+    const auto holds = [c](const auto& range) { return range.first <= c && c <= range.second; };
+    if (std::ranges::none_of(unseen, holds)) detail::append_utf8(out, c);
     else if (c == U'\n') out += "\\n";
     else if (c == U'\r') out += "\\r";
     else if (c == U'\t') out += "\\t";

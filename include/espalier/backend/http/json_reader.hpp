@@ -117,8 +117,7 @@ inline Embedding read_embedding(simdjson::dom::element value) {
 class JsonFields {
  public:
   /// Sets a field to a string, a number, a flag or a list.
-  template <class T>
-  JsonFields& set(std::string_view name, const T& value) {
+  JsonFields& set(std::string_view name, const auto& value) {
     std::string json;
     JsonWriter out(json);
     if constexpr (requires { out.value(value); }) out.value(value);
