@@ -56,10 +56,14 @@ TEST_CASE("a completion comes back from its bytes without loss") {
     one.damaged = true;
     CHECK(decode<Completion>(encode(one)).damaged);
     one.thinking_tokens = 513;
-    const auto read = decode<Completion>(encode(one));
-    CHECK(read.thinking_tokens == 513);
-    CHECK(read.logprob == one.logprob);
-    CHECK(read.tokens == one.tokens);
+    for (const std::vector<double>& logprobs : {std::vector<double>(), {-0.5, 0}}) {
+      one.sampled = {{0, 2147483647}, logprobs};
+      const auto read = decode<Completion>(encode(one));
+      CHECK(read.thinking_tokens == 513);
+      CHECK(read.logprob == one.logprob);
+      CHECK(read.tokens == one.tokens);
+      CHECK(read.sampled == one.sampled);
+    }
   }
 }
 
@@ -91,6 +95,11 @@ TEST_CASE("the bytes are the documented ones, on every machine") {
   CHECK(encode(c) == expected);
   c.thinking_tokens = 1;
   CHECK(encode(c) == expected.substr(0, 17) + std::string("\x04\x01\x00\x00\x00", 5));
+  c.thinking_tokens = 0;
+  c.sampled.ids = {258};
+  const std::string kept("\x10\x01\x00\x00\x00\x02\x01\x00\x00\x00\x00\x00\x00", 13);
+  CHECK(encode(c) == expected.substr(0, 17) + kept);
+  CHECK_THROWS_AS(decode<Completion>(expected.substr(0, 17) + kept.substr(0, 8) + "\x80" + kept.substr(9)), Error);
   CHECK(encode(Embedding{1.0F}) == std::string("\x01\x03\x01\x00\x00\x00\x00\x00\x80\x3F", 10));
 }
 
@@ -106,7 +115,9 @@ TEST_CASE("damaged bytes are refused with a reason") {
 }
 
 TEST_CASE("a truncated record is refused at every length") {
-  for (const std::string& bytes : {encode(completion()), encode(passages()), encode(embedding())})
+  Completion kept = completion();
+  kept.sampled = {{1, 2}, {-1, -2}};
+  for (const std::string& bytes : {encode(kept), encode(completion()), encode(passages()), encode(embedding())})
     for (std::size_t n = 0; n < bytes.size(); ++n) {
       const std::string_view cut = std::string_view(bytes).substr(0, n);
       CHECK_THROWS_AS(decode<Completion>(cut), Error);

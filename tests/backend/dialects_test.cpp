@@ -459,6 +459,44 @@ TEST_CASE("the log-probability of each token is kept where it is asked for and i
         Prompt(body({{"user", "q"}}, {.logprobs = true}), 0, 0).key());
 }
 
+TEST_CASE("the tokens that were sampled are kept where a server tells them all") {
+  using Sampled = Completion::Sampled;
+  const auto asked = body({{"user", "q"}}, {.temperature = 1, .stop = {"##"}, .keep_tokens = true});
+  CHECK(Prompt(asked, 1, 0).key() == Prompt(body({{"user", "q"}}, {.temperature = 1, .stop = {"##"}}), 1, 0).key());
+  const auto sends = [&](Server sort, bool stream, const std::string& what) {
+    const OpenAiOptions options{.server = sort, .stream = stream};
+    return test::holds(test::exchange<OpenAi>(options, "/v1", std::vector{Prompt(asked, 1, 0)}, "").request.body, what);
+  };
+  const std::string scores = R"("logprobs":true,"top_logprobs":1)", ids = R"(,"stop_reason":"##","token_ids":)";
+  for (const bool stream : {false, true}) CHECK(sends(Server::vllm, stream, R"("return_token_ids":true,)" + scores));
+  CHECK(sends(Server::sglang, false, R"("return_token_ids":true,"return_meta_info":true,)" + scores));
+  CHECK((sends(Server::llamacpp, false, scores) && !sends(Server::llamacpp, false, "stream")));  // chunks lack ids
+  for (const Server sort : {Server::llamacpp, Server::sglang, Server::openai}) CHECK(!sends(sort, true, "logprobs"));
+  const auto kept = [&](Server sort, const std::string& more, int tokens = 2) {
+    const Completion got = exchange(sort, Prompt(asked, 1, 0), chat_reply("ab", more, tokens)).outcome().value();
+    CHECK(got.text == "ab##");
+    return got.sampled;
+  };
+  const auto list = [](const std::string& first, const std::string& second) {
+    return R"(,"logprobs":{"content":[{"token":"a",)" + first + R"(},{"token":"b",)" + second + "}]}";
+  };
+  const std::string two = list(R"("logprob":-0.5)", R"("logprob":0)");
+  CHECK(kept(Server::vllm, ids + "[5,2147483647]" + two) == Sampled{{5, 2147483647}, {-0.5, 0}});
+  CHECK(kept(Server::vllm, ids + "[5]") == Sampled{{5}, {}});
+  CHECK(kept(Server::sglang, R"(,"meta_info":{"output_token_logprobs":[[-1,5,null],[-2,6,null]]})") ==
+        Sampled{{5, 6}, {-1, -2}});
+  const std::string llama = list(R"("id":7,"logprob":-0.5)", R"("id":8,"logprob":-1)");
+  for (const int tokens : {2, 3})  // the third is that of the stop string
+    CHECK(kept(Server::llamacpp, llama, tokens) == Sampled{{7, 8}, {-0.5, -1}});
+  for (const char* wrong :
+       {"[5,-6]", "[5,2147483648]", "[5,18446744073709551615]", "[5,1.5]", R"([5,"6"])", "[5,null]", "[5]", "[5,6,7]"})
+    CHECK(kept(Server::vllm, ids + wrong + two) == Sampled());
+  for (const char* wrong : {R"("logprob":0.5)", R"("logprob":null)", R"("logprob":"NaN")", R"("other":1)"})
+    CHECK(kept(Server::vllm, ids + "[5,6]" + list(wrong, R"("logprob":-1)")) == Sampled());
+  for (const char* none : {"", R"(,"token_ids":null)", R"(,"token_ids":{"a":1})", R"(,"token_ids":[])"})
+    CHECK(kept(Server::vllm, none + two) == Sampled());
+}
+
 TEST_CASE("in a message of several choices one short list leaves them all without") {
   const auto logprobs_of = [](int tokens) {
     const auto asked = body({{"user", "q"}}, {.temperature = 1, .logprobs = true});

@@ -161,3 +161,14 @@ def test_a_run_whose_replies_come_in_chunks_is_the_same(server: Server, tmp_path
         assert sum(one["prompt_tokens"] for one in told) == run.summary["prompt_tokens"]
         made.append([(run.out / f"{name}.jsonl").read_bytes() for name in ("trees", "answers", "sft", "dpo")])
     assert made[0] == made[1] and made[0][0].count(b"\n") == 1
+
+
+def test_a_run_that_keeps_tokens_grows_the_same_trees(tmp_path: Path):
+    data = {name: ROOT / "examples/real" / f"{name}.jsonl" for name in ("questions", "corpus")}
+    options = {"form": "policy", "k": 2, "n": 2, "max_tokens": 32, "max_calls": 16}
+    given = {"model": f"gguf:{MICRO}?slots=4&context=2048&threads=1", "set": options, "limit": 1, "constrain": "off"}
+    for name, keeps in (("plain", False), ("kept", True)):
+        assert esp.expand(**data, **given, keep_tokens=keeps, out=tmp_path / name).open == 0
+    assert (tmp_path / "kept/trees.jsonl").read_bytes() == (tmp_path / "plain/trees.jsonl").read_bytes()
+    kept = [json.loads(line) for line in (tmp_path / "kept/tokens.jsonl").read_text().splitlines()]
+    assert kept and all(0 < len(row["ids"]) == len(row["logprobs"]) <= 32 for row in kept)

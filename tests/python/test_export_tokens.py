@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from conftest import rows
 from espalier.errors import InputError
@@ -12,6 +14,7 @@ from espalier.export import export
 from espalier.export.byte_tokenizer import TEMPLATE, byte_tokenizer
 from espalier.export.tokenizer import Tokenizer
 from exported_run import CHAT, HOSTILE, JUDGED, SFT, STEP, write_run
+from traced_run import ids
 
 EOS = "<|endoftext|>"
 
@@ -24,8 +27,6 @@ def saved(folder: Path, template: str | None = TEMPLATE) -> str:
 
 
 def tokens_of(run: Path, format: str, tokenizer: str, **options: Any) -> dict[str, Any]:
-    import pyarrow.parquet as pq
-
     [file] = export(run, format, out=run / "out", tokenizer=tokenizer, **options)
     return dict(pq.read_table(file.path).to_pylist()[0])
 
@@ -140,3 +141,28 @@ def test_hostile_text_comes_back_from_its_tokens(tmp_path: Path, tokenizer: str)
     assert learned(tokens_of(run, "sft.tokens", tokenizer, style="standard")) == hostile["completion"] + EOS
     export(run, "sft.messages", out=run / "out")
     assert [m["content"] for m in rows(run / "out" / "sft_messages.jsonl")[0]["messages"]][1] == hostile["completion"]
+
+
+def test_the_tokens_that_were_sampled_are_those_of_the_rows(tmp_path: Path):
+    merging = byte_tokenizer()
+    merging.add_tokens(["x ", "(x", "<a>"])  # so that no text is tokenised as it was sampled
+    merging.save_pretrained(name := str(tmp_path / "merging"))
+    run = write_run(tmp_path / "run", sft=[STEP, CHAT, STEP | {"id": "q1#8", "completion": "<a>  y </a>"}])
+    written = {7: "<a>x</a>" + EOS, 3: "Hm.\nSearch(x)<|im_end|>", 9: "So.\nFinish(y)"}
+
+    def learned_rows() -> list[list[int]]:
+        rows = [
+            {"id": "q1", "node": node, "rollout": None, "at": 0, "purpose": "step", "ids": ids(text), "logprobs": []}
+            for node, text in written.items()
+        ]
+        (run / "tokens.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        [file] = export(run, "sft.tokens", out=run / "out", tokenizer=name)
+        assert list(file.left_out) == ["steps that were read as other text than the model wrote"]
+        found = pq.read_table(file.path).to_pylist()
+        assert [w for w in found[0]["loss_weights"] if w] == [5, 5, 5, 1, 5, 5, 5, 5, 1]
+        return [[token for token in row["labels"] if token != -100] for row in found]
+
+    chat = ids("Hm.\nSearch(x)<|im_end|>So.\nFinish(y)<|im_end|>")
+    assert learned_rows() == [ids("<a>x</a><|im_end|>"), chat]
+    written[7] = "<a>x"  # its server keeps the stop string to itself
+    assert learned_rows()[0] == ids("<a>x</a><|im_end|>")

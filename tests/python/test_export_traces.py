@@ -199,3 +199,46 @@ def test_a_document_that_is_not_in_the_tree(tmp_path: Path, tokenizer: str):
     run = recorded(tmp_path, TREE | {"documents": {}})
     with pytest.raises(InputError, match=r"trees.jsonl.*field 'documents.d': is missing"):
         exported(run, "traces.trl", tokenizer)
+
+
+WRITTEN = {
+    1: "<subquery>x</subquery>" + END,  # the turn goes on, so its end is not shown
+    2: "<answer>a",  # its server keeps the stop string to itself
+    3: "<step> m </step><answer>b</answer>" + END,
+    4: "<think>z</think><answer>c</answer>",  # a thought that was dropped
+}
+
+
+def kept(run: Path, written: dict[int, str], **more: Any) -> Path:
+    """A run that kept these texts' tokens, of which number i has the log-probability -i/64."""
+    lines = [
+        {"id": "q1", "node": node, "rollout": None, "at": 1 if node == 3 else 0, "purpose": "step", "ids": ids(text),
+         "logprobs": [-i / 64 for i in range(len(ids(text)))]} | more
+        for node, text in written.items()
+    ]  # fmt: skip
+    (run / "tokens.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return run
+
+
+def test_the_tokens_that_were_sampled_reach_the_trainers(tmp_path: Path, tokenizer: str):
+    merging = byte_tokenizer()
+    merging.add_tokens([" x ", "<answer>"])  # so that no text is tokenised as it was sampled
+    merging.save_pretrained(name := tmp_path / "merging")
+    run = kept(recorded(tmp_path), WRITTEN)
+    [file] = export(run, "traces.trl", out=run / "out", tokenizer=str(name), style="standard")
+    assert file.left_out == {"steps that were read as other text than the model wrote": 1}
+    first, third, numbers = ids(WRITTEN[1].removesuffix(END)), ids(WRITTEN[3]), [-i / 64 for i in range(64)]
+    between = merging(f"\n{DOCUMENTS}\n", add_special_tokens=False)["input_ids"]
+    one, two, three = rows(file.path)
+    assert one["completion_ids"] == ids(WRITTEN[2]) and two["completion_ids"] == first + between + third
+    assert two["env_mask"] == [1] * len(first) + [0] * len(between) + [1] * len(third)
+    assert two["logprobs"] == [*numbers[: len(first)], *[0] * len(between), *numbers[: len(third)]]
+    assert sum(three["env_mask"]) == len(first)  # its second step is shown alone
+    [trace] = exported(run, "traces.prime_rl", str(name))
+    assert [node["sampled"] for node in trace["nodes"]] == [False, True, False, True, True, False]
+    assert all(len(node["logprobs"]) == sum(node["mask"]) for node in trace["nodes"])
+    assert exported(kept(run, WRITTEN, purpose="step.repair"), "traces.trl", tokenizer) == []
+    assert [row["branch"] for row in exported(kept(run, {2: "<answer>a"}), "traces.trl", tokenizer)] == [0]
+    for wrong in ({"ids": [1.5]}, {"ids": [-1]}, {"ids": []}, {"logprobs": [-1]}, {"logprobs": ["a"] * 9}):
+        with pytest.raises(InputError, match=r"tokens.jsonl.*field 'ids'"):
+            exported(kept(run, {2: "<answer>a"}, **wrong), "traces.trl", tokenizer)

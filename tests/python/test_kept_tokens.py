@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import espalier as esp
+import pytest
 from conftest import ModelServer, contents, needs_http, needs_journal, rows, sensible
 from espalier.export import export
 from espalier.export.byte_tokenizer import byte_tokenizer
@@ -32,7 +35,7 @@ def test_the_tokens_of_a_server_reach_the_rows_and_are_never_paid_twice(data: di
     kept, plain = tmp_path / "kept", tmp_path / "plain"
     with ModelServer(vllm, owner="vllm") as server:
 
-        def run(out: Path, **more: Any) -> esp.runs.RunResult:
+        def run(out: Path, **more: Any) -> esp.parts.RunResult:
             shared = {"model": server.url, "model_name": "m", "constrain": "off", "limit": 3, "set": POLICY}
             return esp.expand(**data, **shared, out=out, **more)
 
@@ -62,3 +65,59 @@ def test_the_tokens_of_a_server_reach_the_rows_and_are_never_paid_twice(data: di
         assert row["logprobs"] == [-0.25 * own for own in row["env_mask"]]
     esp.expand(**data, model="simulated", limit=1, out=kept, overwrite=True)
     assert not (kept / "tokens.jsonl").exists()
+
+
+def telling(data: dict[str, Path], tokens: Callable[[str], dict[str, Any]]) -> Callable[..., list[esp.Completion]]:
+    """The simulated model, which tells its tokens where they are wanted."""
+    simulated = esp.Simulated(esp.read_questions(data["questions"]))
+    return lambda prompts: [
+        esp.Completion(said.text, **(tokens(said.text) if prompt.keep_tokens else {}))
+        for prompt, said in zip(prompts, simulated(prompts), strict=True)
+    ]
+
+
+def honest(text: str) -> dict[str, Any]:
+    return {"token_ids": ids(text), "logprobs": [-0.5] * len(ids(text))}
+
+
+@needs_journal
+@pytest.mark.parametrize("method", ["prorag", "reasonrag"])
+def test_a_model_of_ones_own_tells_its_tokens(data: dict, tmp_path: Path, tokenizer: str, method: str):
+    given = {"model": telling(data, honest), "model_name": "telling", "method": method, "set": {"simulations": 6}}
+
+    def run(name: str, **more: Any) -> Path:
+        return esp.expand(**data, **given, limit=4, keep_tokens=True, out=tmp_path / name, **more).out
+
+    lines = (run("whole") / "tokens.jsonl").read_bytes()
+    [file] = export(tmp_path / "whole", "traces.trl", out=tmp_path / "out", tokenizer=tokenizer)
+    assert file.rows and all(row["logprobs"] for row in rows(file.path))
+    esp.merge([run(part, shard=f"{part}/2") for part in "12"], out=tmp_path / "merged")
+    assert (tmp_path / "merged" / "tokens.jsonl").read_bytes() == lines
+    if method == "prorag":
+        esp.annotate(tmp_path / "whole", {"prm": (lambda asked: ["0.5"] * len(asked), "half")}, out=tmp_path / "noted")
+        assert (tmp_path / "noted" / "tokens.jsonl").read_bytes() == lines
+
+
+IDS = [([5, wrong], [-1.0, -1.0]) for wrong in (-1, 1 << 31, 1 << 40)]
+LOGPROBS = [([5, 6], [-1.0, wrong]) for wrong in (0.5, math.nan, math.inf, -math.inf)]
+
+
+@pytest.mark.parametrize("told", [*IDS, *LOGPROBS, ([5, 6], [-1.0]), ([5], [-1.0, -1.0]), ([], [-1.0])])
+def test_tokens_that_cannot_be_are_left_out_and_the_text_stays(data: dict, tmp_path: Path, told: tuple[list, list]):
+    tokens = dict(zip(("token_ids", "logprobs"), told, strict=True))
+    one = esp.Completion("a", **tokens)
+    assert (one.text, one.token_ids, one.logprobs) == ("a", [], [])
+    given = {"model": telling(data, lambda text: tokens), "limit": 1, "journal": False}
+    found = esp.expand(**data, **given, keep_tokens=True, out=tmp_path / "out")
+    assert found.open == 0 and (found.out / "tokens.jsonl").read_text() == ""
+    assert "sampled texts are not known" in found.summary["notes"]["tokens.jsonl"]
+
+
+def test_a_reply_that_was_asked_for_again_is_marked(data: dict[str, Path], tmp_path: Path):
+    def model(prompts: list[esp.Prompt]) -> list[esp.Completion]:
+        texts = ["<answer> a </answer>" if len(one.messages) > 1 else "no form" for one in prompts]
+        return [esp.Completion(text, **honest(text)) for text in texts]
+
+    given = {"set": {**POLICY, "repair": True}, "limit": 1, "journal": False}
+    run = esp.expand(**data, **given, model=model, keep_tokens=True, out=tmp_path / "out")
+    assert "rollout.repair" in {row["purpose"] for row in rows(run.out / "tokens.jsonl")}

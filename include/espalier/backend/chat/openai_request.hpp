@@ -128,6 +128,7 @@ class OpenAiRequest {
     const bool kept = sampling.keep_tokens && (dialect.server == Server::vllm || (whole && !stream_));
     const bool scored = sampling.logprobs || kept;
     if (dialect.token_ids ? kept || sampling.temperature > 0 : kept && sglang) fields.set("return_token_ids", true);
+    if (kept && sglang && chat(body)) fields.set("return_meta_info", true);
     if (scored && chat(body)) fields.set("logprobs", true).set("top_logprobs", 1);
     if (scored && !chat(body)) fields.set("logprobs", 1);
     if (chat(body) && is_prefill(body)) fields.set("continue_final_message", true).set("add_generation_prompt", false);

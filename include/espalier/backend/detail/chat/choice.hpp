@@ -96,9 +96,7 @@ class Choice {
       end_token = end_token || field<std::int64_t>(part, name);
     }
     add_logprobs(part, piece);
-    simdjson::dom::array list;
-    if (!part["token_ids"].get(list))
-      for (const auto id : list) add_id(id, sampled_.ids);
+    add_sampled(part);
   }
   /// The number of its tokens, as it was told or from its token ids or log-probabilities. 0 = not given.
   [[nodiscard]] std::uint32_t listed() const {
@@ -172,6 +170,20 @@ class Choice {
       if (function["arguments"].get(arguments)) continue;
       const auto written = field<std::string_view>(function, "arguments");
       call.arguments += written ? std::string(*written) : simdjson::minify(arguments);
+    }
+  }
+  /// Ids in the form of vLLM, or (log-probability, id, text) in that of SGLang's chats.
+  void add_sampled(simdjson::dom::element part) {
+    simdjson::dom::array list;
+    if (!part["token_ids"].get(list))
+      for (const auto id : list) add_id(id, sampled_.ids);
+    if (part["meta_info"]["output_token_logprobs"].get(list)) return;
+    sampled_ = Completion::Sampled();
+    for (const auto token : list) {
+      double logprob = 0;
+      const bool told = !token.at(0).get(logprob);
+      sampled_.logprobs.push_back(told ? logprob : std::numeric_limits<double>::quiet_NaN());
+      add_id(token.at(1), sampled_.ids);
     }
   }
   /// In the form of chats, of plain completions or of Ollama. llama.cpp tells the ids here, but in pieces not all.
