@@ -195,11 +195,8 @@ def test_a_permalink_opens_the_same_view(page, reports):
     page.goto("about:blank")
     page.goto(address)
     assert page.is_visible(".map")
-    assert (page.input_value(".find"), page.input_value(".measure"), page.input_value(".growth input")) == (
-        "visits>0",
-        "prior",
-        "9",
-    )
+    shown = [page.input_value(field) for field in (".find", ".measure", ".growth input")]
+    assert shown == ["visits>0", "prior", "9"]
     assert "node 4" in page.text_content(".node-head")
     page.click(".walk button:text('next')")
     hash_of(page, "q=wq-0000002")

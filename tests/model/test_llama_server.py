@@ -3,8 +3,6 @@
 A row that a new release changes fails here first. The server is that of `esp.LlamaCpp`, with the micro model.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import urllib.error

@@ -1,7 +1,5 @@
 """The command line: files, summaries, exit codes."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

@@ -89,11 +89,9 @@ def test_yaml_reads_as_json_does(tmp_path: Path, capsys):
     file.write_text("questions: q.jsonl\nset:\n  threshold: 0.5\n  search: pruned\nno-journal: true\n")
     words = line("expand", "--config", file)
     assert words[1:5] == ["--questions=q.jsonl", "--set=threshold=0.5", "--set=search=pruned", "--no-journal"]
-    for bad, message in (
-        ("limit: 1\nlimit: 2\n", "key 'limit' is there twice"),
-        ("a: [", "while parsing"),
-        ("a: !!python/object/apply:os.getcwd []", "could not determine a constructor"),
-    ):
+    wrong = {"limit: 1\nlimit: 2\n": "key 'limit' is there twice", "a: [": "while parsing"}
+    wrong["a: !!python/object/apply:os.getcwd []"] = "could not determine a constructor"
+    for bad, message in wrong.items():
         file.write_text(bad)
         assert cli.main(["expand", "--config", str(file)]) == 3
         assert message in capsys.readouterr().err

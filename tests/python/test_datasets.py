@@ -119,16 +119,12 @@ def one(path: Path, format: str | None = None, **options: Any):
     return example
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("hotpot_dev.json", [HOTPOT]),
-        ("hub.jsonl", [HOTPOT_HUB]),
-        ("flash.jsonl", [{"id": "h1", "question": "?", "golden_answers": ["Cor"], "metadata": HOTPOT_HUB}]),
-    ],
-)
-def test_hotpotqa_in_each_form(tmp_path: Path, name: str, value: object):
-    example = one(put(tmp_path / name, value))
+HOTPOT_FLASH = {"id": "h1", "question": "?", "golden_answers": ["Cor"], "metadata": HOTPOT_HUB}
+
+
+@pytest.mark.parametrize("row", [HOTPOT, HOTPOT_HUB, HOTPOT_FLASH])
+def test_hotpotqa_in_each_form(tmp_path: Path, row: dict[str, Any]):
+    example = one(put(tmp_path / "dev.json", [row]))
     assert (example.id, example.answers) == ("h1", ["Cor"])
     wanted = {"type": "bridge", "level": "hard", "hops": 2, "supporting_facts": [["Bel", 1], ["Aru", 0]]}
     wanted["supporting_titles"] = ["Bel", "Aru"]
@@ -143,12 +139,9 @@ FLASH_2WIKI = {
     "id": "w1",
     "question": TWO_WIKI["question"],
     "golden_answers": ["Cleo"],
-    "metadata": {
-        "type": "inference",
-        "supporting_facts": columns(TWO_WIKI["supporting_facts"], "title", "sent_id"),
-        "evidences": columns(TWO_WIKI["evidences"], "fact", "relation", "entity"),
-    },
+    "metadata": {"type": "inference", "supporting_facts": columns(TWO_WIKI["supporting_facts"], "title", "sent_id")},
 }
+FLASH_2WIKI["metadata"]["evidences"] = columns(TWO_WIKI["evidences"], "fact", "relation", "entity")
 
 
 def test_a_form_of_flashrag_is_read_as_the_published_one(tmp_path: Path):

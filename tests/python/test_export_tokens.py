@@ -1,7 +1,5 @@
 """Token ids of dialogues, and the rows that are too long for a trainer, by a tokenizer with a token a byte."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -93,16 +93,12 @@ def test_a_prompt_with_a_search(tmp_path: Path):
 def test_a_pair_of_which_one_side_ends_within_a_thought(tmp_path: Path):
     run = write_run(tmp_path / "run", dpo=[SIDES])
     row = {"id": "q1#1>2", "meta": {"tree": "q1", "nodes": [1, 2]}, "tools": TOOLS}
-    assert only(run, "dpo.explicit") == row | {
-        "prompt": [said("user", "Q\n" + LINE)],
-        "chosen": [called("Hm so.", "search", query="x")],
-        "rejected": [said("assistant", "Hm or not.")],
-    }
-    assert only(run, "dpo.sharegpt_ranking") == row | {
-        "conversations": [{"from": "human", "value": "Q\n" + LINE}],
-        "chosen": {"from": "function_call", "value": f"Hm so.\n{SEARCHED}"},
-        "rejected": {"from": "gpt", "value": "Hm or not."},
-    }
+    sides = {"chosen": [called("Hm so.", "search", query="x")], "rejected": [said("assistant", "Hm or not.")]}
+    assert only(run, "dpo.explicit") == row | {"prompt": [said("user", "Q\n" + LINE)]} | sides
+    sides = {"chosen": {"from": "function_call", "value": f"Hm so.\n{SEARCHED}"}}
+    sides["rejected"] = {"from": "gpt", "value": "Hm or not."}
+    asked = {"conversations": [{"from": "human", "value": "Q\n" + LINE}]}
+    assert only(run, "dpo.sharegpt_ranking") == row | asked | sides
 
 
 @pytest.mark.parametrize(
@@ -175,11 +171,8 @@ def test_any_text_stays_as_it_is(thought: str, argument: str, documents: str):
         if "Search(" in thought + argument or "Finish(" in thought + argument:
             return
         write_run(run, sft=[talk])
-        assert only(run, "sft.messages")["messages"][2:] == [
-            called(thought, "search", query=argument),
-            FOUND | {"content": documents},
-            called("", "answer", answer=argument),
-        ]
+        first, last = called(thought, "search", query=argument), called("", "answer", answer=argument)
+        assert only(run, "sft.messages")["messages"][2:] == [first, FOUND | {"content": documents}, last]
         _, first, seen, last = only(run, "sft.sharegpt")["conversations"]
         if thought:
             begun, marked = first["value"].split("\n<tool_call>")

@@ -1,7 +1,5 @@
 """Traces of a tree written by hand, by a tokenizer with a token a byte."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path
@@ -33,18 +31,13 @@ TREE: dict[str, Any] = {
         {"id": 5, "parent": 1, "kind": "answer", "text": "d", "thought": ""},  # never valued
     ],
     "rollouts": [
-        {"node": 2, "reward": 0, "answer": "a", "steps": []},
-        {"node": 3, "reward": 1, "answer": "b", "steps": []},
-        {"node": 4, "reward": 0, "answer": "c", "steps": []},
+        {"node": number, "reward": int(text == "b"), "answer": text, "steps": []}
+        for number, text in enumerate("abc", 2)
     ],
 }
 REWARDS = [None, 0.5, -0.5, None, 0.0, None]
-TEXTS = {
-    1: "<subquery> x </subquery>",
-    2: "<answer> a </answer>",
-    3: "<step> m </step>\n<answer> b </answer>",
-    4: "<answer> c </answer>",
-}
+TEXTS = {1: "<subquery> x </subquery>", 2: "<answer> a </answer>"}
+TEXTS |= {3: "<step> m </step>\n<answer> b </answer>", 4: "<answer> c </answer>"}
 DOCUMENTS = "<retrieval>\nDoc 1(Title: T) t\n</retrieval>"
 ROOT = math.sqrt(1 / 3)
 """The sample deviation of the outcomes 0, 1 and 0, whose mean is 1/3."""

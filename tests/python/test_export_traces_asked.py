@@ -1,8 +1,6 @@
 """Traces of methods that ask a prompt for each step: trees written by hand, and searches whose journal has every prompt
 that was asked."""
 
-from __future__ import annotations
-
 import json
 import math
 import sqlite3
@@ -77,12 +75,8 @@ REASONRAG = COMMON | {
     ],
     "rollouts": [valued(2, 0), valued(4, 1), valued(5, 0)],
 }
-REASONRAG_PROMPTS = {
-    "begin_reasoning": "B {question}>",
-    "reasoning": "Q {question}|{history}>",
-    "evidence": "E {question}|{query}|{documents}>",
-    "forced_answer": "F {question}|{history}>",
-}
+REASONRAG_PROMPTS = {"begin_reasoning": "B {question}>", "evidence": "E {question}|{query}|{documents}>"}
+REASONRAG_PROMPTS |= {"reasoning": "Q {question}|{history}>", "forced_answer": "F {question}|{history}>"}
 REASONRAG_NODES = [
     (None, "B Who?>", False, ""),
     (0, "p\n<query> x </query>", True, "rw"),

@@ -47,11 +47,8 @@ def test_a_second_process_ends_at_once_and_says_who_works_there(files: Path, tmp
             return completion("")
 
         with ModelServer(hangs) as silent, working(silent, "expand", *command) as first:
-            for second in (
-                ["expand", *command, "--model", server.url],
-                ["rescore", finished_copy(files, tmp_path), "--out", out],
-                ["eval", "--methods", "direct", *inputs(files), "--out", out],
-            ):
+            others = [["rescore", finished_copy(files, tmp_path)], ["eval", "--methods", "direct", *inputs(files)]]
+            for second in (["expand", *command, "--model", server.url], *([*one, "--out", out] for one in others)):
                 said = refused(3, *second)
                 owner = f"process {first} on {socket.gethostname()}"
                 assert f"{out}: this folder is in use: {owner}" in said and "espalier expand" in said

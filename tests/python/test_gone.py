@@ -1,7 +1,5 @@
 """What 0.2.0 had and is gone: one line says so, and what to use."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """--keep-tokens: what a model samples reaches the journal, tokens.jsonl and the trainers' rows as it was sampled."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -10,8 +10,7 @@ import pytest
 from conftest import ModelServer
 
 PASSAGES = [
-    esp.Passage("a", "Paris", "capital of France"),
-    esp.Passage("b", "Rome", "capital of Italy"),
+    *(esp.Passage("a", "Paris", "capital of France"), esp.Passage("b", "Rome", "capital of Italy")),
     esp.Passage("c", "Everest", "highest mountain"),
 ]
 

@@ -86,11 +86,8 @@ def test_the_record_names_the_settings_that_decide_trees(files: Path, tmp_path: 
 
 
 def test_an_address_names_settings_and_keeps_the_rest_of_its_query():
-    given = {
-        "encoder": "http://h/v1?key=1&name=a%26b&profile=e5",
-        "reranker": "http://h/rerank?depth=7",
-        "model": "gguf:m.gguf?slots=2",
-    }
+    given = {"reranker": "http://h/rerank?depth=7", "model": "gguf:m.gguf?slots=2"}
+    given["encoder"] = "http://h/v1?key=1&name=a%26b&profile=e5"
     assert addressed(given) == {
         "encoder": "http://h/v1?key=1", "encoder_name": "a&b", "encoder_profile": "e5", "reranker": "http://h/rerank",
         "rerank_depth": 7, "model": "gguf:m.gguf?slots=2",

@@ -385,6 +385,8 @@ def test_the_summary_of_shards_is_that_of_the_run_over_all_their_questions():
     # Added from the right, 0.1 + 0.2 + 0.3 has another last bit.
     whole = whole_summary(parts, [row("a", 0.1), row("b", 0.2), row("c", 0.3)])
     counts = {"calls": 5, "readable": 3, "constrained": 0, "thinking_tokens": 3, "grammar_broken": 1}
+    notes = {"answers.jsonl": "a server is slow; a server is old", "rft.jsonl": "13 steps were left out"}
+    notes["trees.jsonl"] = "exploration changed none of 12 choices: raise it"
     assert whole == {
         "method": "decex",
         "oracle": True,
@@ -394,11 +396,7 @@ def test_the_summary_of_shards_is_that_of_the_run_over_all_their_questions():
         "by_purpose": {"rollout": counts},
         "first_unread": parts[1]["first_unread"],
         "pruned": {"outvoted": 6},
-        "notes": {
-            "answers.jsonl": "a server is slow; a server is old",
-            "rft.jsonl": "13 steps were left out",
-            "trees.jsonl": "exploration changed none of 12 choices: raise it",
-        },
+        "notes": notes,
         "prompt_cache": {"rollout": {"prompt_tokens": 14, "reused": 5, "read": 9}},
         "seconds": 3.0,
     }

@@ -28,12 +28,9 @@ def tokenizer_of(pre: Mapping[str, Any], **model: Any) -> Any:
     described = json.loads(raw.to_str())
     described["pre_tokenizer"] = pre
     described["model"] |= model
-    made = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizers.Tokenizer.from_str(json.dumps(described)),
-        eos_token=MARKS[0],
-        pad_token=MARKS[0],
-        additional_special_tokens=MARKS[1:],
-    )
+    raw = tokenizers.Tokenizer.from_str(json.dumps(described))
+    marks = {"eos_token": MARKS[0], "pad_token": MARKS[0], "additional_special_tokens": MARKS[1:]}
+    made = transformers.PreTrainedTokenizerFast(tokenizer_object=raw, **marks)
     made.chat_template = TEMPLATE
     return made
 

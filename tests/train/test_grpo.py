@@ -1,7 +1,5 @@
 """On-policy learning: the gradient is the one worked out by hand, and the samples are those of the weights."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """`train sft` from rows to a model, its weighted loss with numbers worked out by hand, and new small models."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
