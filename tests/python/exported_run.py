@@ -12,15 +12,15 @@ SFT = {
     "prompt": PROMPT,
     "completion": f"<answer> {HOSTILE} </answer>",
     "loss_spans": [[0, 1]],
-    "provenance": {"tree": "q1", "nodes": [1, 4], "method": "decex"},
 }
+SFT["provenance"] = {"tree": "q1", "nodes": [1, 4], "method": "decex"}
 STEP = {
     "id": "q1#7",
     "history": "Q\n",
     "completion": "<a> x </a>",
-    "weights": [[0, 3, 5], [3, 6, 1], [6, 10, 5]],
     "provenance": {"tree": "q1", "node": 7},
 }
+STEP["weights"] = [[0, 3, 5], [3, 6, 1], [6, 10, 5]]
 CHAT = {
     "id": "q1#9",
     "messages": [
@@ -34,37 +34,19 @@ CHAT = {
     "policy_loss": False,
     "provenance": {"tree": "q1", "nodes": [0, 3, 9]},
 }
-PAIR = {
-    "id": "q1#1>2",
-    "prompt": PROMPT + "<think> Hm",
-    "chosen": " </think>\n<answer> a </answer>",
-    "rejected": f" {HOSTILE}",
-    "provenance": {"tree": "q1", "chosen_node": 1, "rejected_node": 2, "margin": 0.25, "method": "decex"},
-}
-JUDGED = {
-    "id": "q1#5>6",
-    "input": {"question": "Who?", "history": "(nothing yet)\n"},
-    "chosen": {"new_step": "good"},
-    "rejected": {"new_step": "bad"},
-    "label": {"reason": "", "chosen_reward": 0.75, "rejected_reward": -0.25},
-    "provenance": {"tree": "q1", "node": 5},
-}
-SCORED = {
-    "id": "q1#8",
-    "question": "Who?",
-    "steps": [
-        {"segments": [{"kind": "query", "text": "x"}, {"kind": "sub_answer", "text": "y"}], "score": 0.75},
-        {"segments": [{"kind": "answer", "text": "z"}], "score": 0.25},
-    ],
-    "provenance": {"tree": "q1", "node": 8},
-}
-ROLLOUT = {
-    "id": "q1#0",
-    "prompt": "P\n",
-    "response": "é one\n<doc>\ntwo\n",
-    "steps": [{"span": [0, 5], "process_reward": 0.5}, {"span": [12, 15], "process_reward": -0.5}],
-    "provenance": {"tree": "q1", "node": 3},
-}
+PAIR = {"id": "q1#1>2", "prompt": PROMPT + "<think> Hm", "chosen": " </think>\n<answer> a </answer>"}
+PAIR["rejected"] = f" {HOSTILE}"
+PAIR["provenance"] = {"tree": "q1", "chosen_node": 1, "rejected_node": 2, "margin": 0.25, "method": "decex"}
+JUDGED = {"id": "q1#5>6", "input": {"question": "Who?", "history": "(nothing yet)\n"}, "chosen": {"new_step": "good"}}
+JUDGED |= {"rejected": {"new_step": "bad"}, "provenance": {"tree": "q1", "node": 5}}
+JUDGED["label"] = {"reason": "", "chosen_reward": 0.75, "rejected_reward": -0.25}
+SCORED = {"id": "q1#8", "question": "Who?", "provenance": {"tree": "q1", "node": 8}}
+SCORED["steps"] = [
+    {"segments": [{"kind": "query", "text": "x"}, {"kind": "sub_answer", "text": "y"}], "score": 0.75},
+    {"segments": [{"kind": "answer", "text": "z"}], "score": 0.25},
+]
+ROLLOUT = {"id": "q1#0", "prompt": "P\n", "response": "é one\n<doc>\ntwo\n", "provenance": {"tree": "q1", "node": 3}}
+ROLLOUT["steps"] = [{"span": [0, 5], "process_reward": 0.5}, {"span": [12, 15], "process_reward": -0.5}]
 TREES = [
     {"id": "q1", "question": HOSTILE, "golden_answers": ["a", HOSTILE]},
     {"id": "q2", "question": "Where?", "golden_answers": ["b"]},

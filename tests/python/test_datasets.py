@@ -81,13 +81,9 @@ KAY |= {"NormalizedAliases": ["kay", "k lee"], "NormalizedValue": "kay lee"}
 PAGE = {"DocSource": "TagMe", "Filename": "Kay.txt", "Title": "Kay Lee"}
 ASKED = {"Question": "Who?", "QuestionId": "tc_1", "QuestionSource": "http://t/", "SearchResults": []}
 TRIVIA = {"Data": [{"Answer": KAY, "EntityPages": [PAGE], **ASKED}], "Domain": "unfiltered", "Version": 1.0}
-TRIVIA_HUB = {
-    "question": "Who?",
-    "question_id": "tc_1",
-    "question_source": "http://t/",
-    "entity_pages": {"title": ["Kay Lee"], "filename": ["Kay.txt"]},
-    "answer": {"value": "Kay Lee", "aliases": ["Kay", "K. Lee"], "type": "WikipediaEntity"},
-}
+TRIVIA_HUB = {"question": "Who?", "question_id": "tc_1", "question_source": "http://t/"}
+TRIVIA_HUB["entity_pages"] = {"title": ["Kay Lee"], "filename": ["Kay.txt"]}
+TRIVIA_HUB["answer"] = {"value": "Kay Lee", "aliases": ["Kay", "K. Lee"], "type": "WikipediaEntity"}
 PAIRS = [{"question": "In 1990?", "answer": ["Lu"]}, {"question": "In 1991?", "answer": ["Mo", "Lu"]}]
 NOTES = [{"type": "singleAnswer", "answer": ["Ned"]}, {"type": "multipleQAs", "qaPairs": PAIRS}]
 TITLES = {"nq_doc_title": "Cup", "viewed_doc_titles": ["Cup", "Cup 1990"]}

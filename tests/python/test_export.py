@@ -85,17 +85,12 @@ def test_a_conversation(tmp_path: Path):
 
 
 def test_a_pair_that_parts_within_a_thought_keeps_the_thought_on_the_assistants_side(run: Path):
-    assert only(run, "dpo.explicit") == {
-        "id": "q1#1>2",
-        "meta": {"tree": "q1", "nodes": [1, 2]},
-        "prompt": [said("user", PROMPT)],
-        "chosen": [said("assistant", "<think> Hm </think>\n<answer> a </answer>")],
-        "rejected": [said("assistant", f"<think> Hm {HOSTILE}")],
-    }
+    sides = {"chosen": [said("assistant", "<think> Hm </think>\n<answer> a </answer>")]}
+    sides["rejected"] = [said("assistant", f"<think> Hm {HOSTILE}")]
+    named = {"id": "q1#1>2", "meta": {"tree": "q1", "nodes": [1, 2]}, "prompt": [said("user", PROMPT)]}
+    assert only(run, "dpo.explicit") == named | sides
     standard = only(run, "dpo.explicit", style="standard")
-    assert {name: standard[name] for name in ("prompt", "chosen", "rejected")} == {
-        name: PAIR[name] for name in ("prompt", "chosen", "rejected")
-    }
+    assert all(standard[name] == PAIR[name] for name in ("prompt", "chosen", "rejected"))
 
 
 def test_llamafactory_pairs(run: Path):
@@ -126,13 +121,8 @@ def test_dataset_info_names_every_column_and_keeps_the_entries_of_others(run: Pa
 def test_pairs_of_a_judge(tmp_path: Path):
     run = write_run(tmp_path / "run", prm=[JUDGED])
     row = only(run, "prm.pairwise", style="standard")
-    assert row == {
-        "id": "q1#5>6",
-        "meta": {"tree": "q1", "nodes": [5]},
-        "prompt": "Question: Who?\n(nothing yet)\n",
-        "chosen": "good",
-        "rejected": "bad",
-    }
+    texts = {"prompt": "Question: Who?\n(nothing yet)\n", "chosen": "good", "rejected": "bad"}
+    assert row == {"id": "q1#5>6", "meta": {"tree": "q1", "nodes": [5]}, **texts}
     assert only(run, "prm.pairwise", style="standard", margin=True) == {**row, "margin": 1.0}
     against = copy.deepcopy(JUDGED)
     against["label"] |= {"chosen_reward": -1, "rejected_reward": 1}
@@ -144,14 +134,9 @@ def test_pairs_of_a_judge(tmp_path: Path):
 
 def test_steps_with_the_share_of_good_chains(tmp_path: Path):
     run = write_run(tmp_path / "run", prm=[SCORED])
-    row = {
-        "id": "q1#8",
-        "meta": {"tree": "q1", "nodes": [8]},
-        "prompt": "Who?",
-        "completions": ["query: x\nsub_answer: y", "answer: z"],
-        "labels": [True, False],
-        "values": [0.75, 0.25],
-    }
+    row = {"id": "q1#8", "meta": {"tree": "q1", "nodes": [8]}, "prompt": "Who?"}
+    row["completions"] = ["query: x\nsub_answer: y", "answer: z"]
+    row |= {"labels": [True, False], "values": [0.75, 0.25]}
     assert only(run, "prm.stepwise") == row
     assert only(run, "prm.stepwise", threshold=0.25) == {**row, "labels": [True, True]}
 
