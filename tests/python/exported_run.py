@@ -7,19 +7,9 @@ from typing import Any
 HOSTILE = 'He said "no"\r\n\u2028{"id": 1}\x00\t</s> &lt;answer> ки? 🙂'
 
 PROMPT = f"Q: {HOSTILE}\n"
-SFT = {
-    "id": "q1#0",
-    "prompt": PROMPT,
-    "completion": f"<answer> {HOSTILE} </answer>",
-    "loss_spans": [[0, 1]],
-}
+SFT = {"id": "q1#0", "prompt": PROMPT, "completion": f"<answer> {HOSTILE} </answer>", "loss_spans": [[0, 1]]}
 SFT["provenance"] = {"tree": "q1", "nodes": [1, 4], "method": "decex"}
-STEP = {
-    "id": "q1#7",
-    "history": "Q\n",
-    "completion": "<a> x </a>",
-    "provenance": {"tree": "q1", "node": 7},
-}
+STEP = {"id": "q1#7", "history": "Q\n", "completion": "<a> x </a>", "provenance": {"tree": "q1", "node": 7}}
 STEP["weights"] = [[0, 3, 5], [3, 6, 1], [6, 10, 5]]
 CHAT = {
     "id": "q1#9",

@@ -274,19 +274,16 @@ def test_bad_files(run: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "value", "message"),
     [
-        ({"formats": "sft"}, "format is 'sft', allowed: sft.prompt_completion"),
-        ({"formats": []}, "no format is named"),
-        ({"style": "chatty"}, "style is 'chatty'"),
-        ({"product": "dpo"}, "'sft.messages' is not made of dpo.jsonl"),
-        ({"max_length": 0}, "max_length is 0"),
-        ({"formats": "sft.tokens"}, "needs a tokenizer"),
+        *(("formats", "sft", "format is 'sft', allowed: sft.prompt_completion"), ("formats", [], "no format is named")),
+        *(("style", "chatty", "style is 'chatty'"), ("product", "dpo", "'sft.messages' is not made of dpo.jsonl")),
+        *(("max_length", 0, "max_length is 0"), ("formats", "sft.tokens", "needs a tokenizer")),
     ],
 )
-def test_bad_options(run: Path, options: dict[str, Any], message: str):
+def test_bad_options(run: Path, name: str, value: object, message: str):
     with pytest.raises(ValueError, match=message):
-        export(run, **{"formats": "sft.messages", "out": run / "out", **options})
+        export(run, **{"formats": "sft.messages", "out": run / "out", name: value})
 
 
 def test_parts_that_are_not_there_are_named(run: Path, monkeypatch: pytest.MonkeyPatch):

@@ -62,10 +62,9 @@ def only(run: Path, format: str, **options: Any) -> Any:
 def test_a_conversation_with_a_search_and_an_answer(tmp_path: Path):
     run = write_run(tmp_path / "run", sft=[TALK])
     assert only(run, "sft.messages") == META | {"messages": [*BEFORE, FIRST, FOUND, LAST], "tools": TOOLS}
-    assert only(run, "sft.prompt_completion") == [
-        META | {"id": "q1#9/2", "prompt": BEFORE, "completion": [FIRST], "tools": TOOLS},
-        META | {"id": "q1#9/4", "prompt": [*BEFORE, FIRST, FOUND], "completion": [LAST], "tools": TOOLS},
-    ]
+    begun, ended = only(run, "sft.prompt_completion")
+    assert begun == META | {"id": "q1#9/2", "prompt": BEFORE, "completion": [FIRST], "tools": TOOLS}
+    assert ended == META | {"id": "q1#9/4", "prompt": [*BEFORE, FIRST, FOUND], "completion": [LAST], "tools": TOOLS}
     assert only(run, "sft.sharegpt") == META | {
         "system": "Solve.",
         "conversations": [

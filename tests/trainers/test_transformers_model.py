@@ -252,11 +252,8 @@ def test_a_folder_is_a_model(network: LlamaForCausalLM, tmp_path: Path, monkeypa
 
 def test_a_damaged_folder_is_named(folder: Path):
     whole = {name: (folder / name).read_bytes() for name in ("model.safetensors", "tokenizer.json", "config.json")}
-    for name, part, said in (
-        ("model.safetensors", whole["model.safetensors"][:2000], "AutoModelForCausalLM: "),
-        ("tokenizer.json", b"{", "AutoTokenizer: "),
-        ("config.json", b'{"model_type": "foo"}', ""),
-    ):
+    parts = [whole["model.safetensors"][:2000], b"{", b'{"model_type": "foo"}']
+    for name, part, said in zip(whole, parts, ("AutoModelForCausalLM: ", "AutoTokenizer: ", ""), strict=True):
         (folder / name).write_bytes(part)
         with pytest.raises(InputError, match=rf"tiny: the model cannot be loaded \(.*{said}"):
             esp.Transformers(folder, device="cpu")
