@@ -94,12 +94,9 @@ def test_lengths_worked_out_by_hand(tmp_path: Path, tokenizer: str):
     assert verdicts(run, "sft.prompt_completion", tokenizer, 4) == [(trl, "cut"), (openrlhf, "dropped")]
     assert verdicts(run, "sft.prompt_completion", tokenizer, 2) == [(trl, "dropped"), (openrlhf, "dropped")]
     # as a conversation: 1 + 5 + 2 + 1 + 1 for the user, 1 + 10 + 10 + 1 + 1 for the assistant
-    for format, trainer, verdict in (
-        ("sft.messages", "trl SFTTrainer", "cut"),
-        ("sft.sharegpt", "llamafactory", "cut"),
-        ("sft.alpaca", "llamafactory", "cut"),
-        ("sft.verl", "verl", "refused"),
-    ):
+    trained = [("sft.messages", "trl SFTTrainer", "cut"), ("sft.verl", "verl", "refused")]
+    trained += [(f"sft.{form}", "llamafactory", "cut") for form in ("sharegpt", "alpaca")]
+    for format, trainer, verdict in trained:
         assert verdicts(run, format, tokenizer, 33)[0] == (trainer, "kept"), format
         assert verdicts(run, format, tokenizer, 32)[0] == (trainer, verdict), format
     # 15 + 14 bytes of prompt, "good" and the end of the text on the longer side: 34

@@ -97,13 +97,11 @@ def test_errors_of_ones_own_functions_pass_as_they_are():
         esp.run(COT, [QUESTION], model=wrong)
 
 
-@pytest.mark.parametrize(
-    "reward",
-    [
-        *(lambda state: 1.0, lambda state: len(state), lambda state: state.answer, lambda state: state + 1),
-        *(lambda state, gold: 1.0, lambda state: float(state), lambda state: "Bach" in state),
-    ],
-)
+OF_ONE = [lambda state: 1.0, lambda state: len(state), lambda state: state.answer, lambda state: state + 1]
+OF_ONE += [lambda state, gold: 1.0, lambda state: float(state), lambda state: "Bach" in state]
+
+
+@pytest.mark.parametrize("reward", OF_ONE)
 def test_a_reward_of_one_state_is_told_that_it_gets_a_list(reward, world: esp.World, bm25: esp.Bm25):
     search, asked = esp.DecExRag(k=1, n=1), esp.Simulated(world.questions)
     with pytest.raises((TypeError, esp.errors.BackendError), match=r"write reward=lambda states: \[f\(state\) for"):
