@@ -30,10 +30,10 @@ struct ChainStep {
 struct Example {
   Question question;
   Gold gold;
-  std::vector<ChainStep> chain;                ///< the gold chain, empty if the data set has none
-  std::vector<std::string> supporting_titles;  ///< titles of gold passages
-  std::uint32_t hops = 0;                      ///< 0 = unknown
-  std::string type;                            ///< the data set's own label, such as "bridge"
+  std::vector<ChainStep> chain{};                ///< the gold chain, empty if the data set has none
+  std::vector<std::string> supporting_titles{};  ///< titles of gold passages
+  std::uint32_t hops = 0;                        ///< 0 = unknown
+  std::string type{};                            ///< the data set's own label, such as "bridge"
 };
 
 }  // namespace espalier::rag
