@@ -45,16 +45,14 @@ Wrapped make(Options options) {
 /// first, as options.
 template <class T, class Bound, class... Own, class... Said>
 void bind_client(Bound&& bound, T (*make)(const backend::HttpOptions&, Own...), const Said&... said) {
-  bound.def(py::init([make](Own... own, std::size_t in_flight, double timeout, double deadline, int attempts) {
-              backend::HttpOptions http;
-              http.max_in_flight = in_flight;
-              http.timeout_s = timeout;
-              http.deadline_s = deadline;
-              http.max_attempts = attempts;
-              return make(http, std::move(own)...);
-            }),
-            said..., py::arg("in_flight") = 64, py::arg("timeout") = 300.0, py::arg("deadline") = 600.0,
-            py::arg("attempts") = 0);
+  bound.def(
+      py::init([make](Own... own, std::size_t in_flight, double timeout, double deadline, int attempts, double wait) {
+        backend::HttpOptions http{.max_in_flight = in_flight, .timeout_s = timeout, .deadline_s = deadline};
+        http.max_attempts = attempts, http.wait_s = wait;
+        return make(http, std::move(own)...);
+      }),
+      said..., py::arg("in_flight") = 64, py::arg("timeout") = 300.0, py::arg("deadline") = 600.0,
+      py::arg("attempts") = 0, py::arg("wait") = 0.0);
 }
 
 using Endpoints = std::vector<std::string>;
@@ -144,9 +142,9 @@ void bind_http(py::module_& m) {
       "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
       "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, ollama, openai, other, or auto: the first is "
       "asked. `deadline` is in seconds, over all attempts of a request; after a twentieth of it without a reply the "
-      "logger 'espalier' warns. `in_process`: the server is llama.cpp in this process, and a prompt that is longer "
-      "than its context gets a completion that says so. `thinking`: on, off, or the most tokens of a thought. "
-      "`finish_reasons`: endings of this server's answers besides the usual ones, as NAME,NAME.");
+      "logger 'espalier' warns. `wait`: seconds for a server that is starting. `in_process`: llama.cpp in this "
+      "process; a prompt longer than its context gets a completion that says so. `thinking`: on, off, or the most "
+      "tokens of a thought. `finish_reasons`: endings of this server's answers besides the usual ones, as NAME,NAME.");
 
   bind_client(part_class<HttpRetriever>(m, "HttpRetriever", "A retriever behind a server."), &make_retriever,
               py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("api") = "search-r1",

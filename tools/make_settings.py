@@ -27,7 +27,7 @@ BACKENDS = {
     "model": "LanguageModelLike",
     "retriever": "RetrieverLike",
     "encoder": "EncoderLike",
-    "value_server": "EncoderLike",
+    "values": "os.PathLike[str] | EncoderLike",
     "prune": "PruningLike",
 }
 """Settings that take an object too, with its type."""
@@ -63,7 +63,7 @@ The others are execution options, which change no tree.
 `…?KEY=` stands in the address that the option takes: `--encoder 'http://host:8001/v1?name=NAME&profile=e5'`, with `%26`
 for an `&` in a value. Python's keywords take such addresses too, and have a keyword for each part.
 
-From Python `model`, `models`, `retriever`, `encoder` and `value_server` also take a part or a function
+From Python `model`, `models`, `retriever`, `encoder` and `values` also take a part or a function
 ([your own](../own.md#in-runs-with-a-folder)). The name beside it (`model_name` ...) is then its fingerprint.
 """
 COLUMNS = "| keyword | option | default | in `run.json` | meaning |\n|---|---|---|---|---|\n"

@@ -176,7 +176,7 @@ class Guided:
     def rows(self, frame: Frame, seed: int, questions: int) -> list[Row]:
         with self.guide.served(frame, seed) as url:
             if self.guide.stages[-1].name == "value":
-                asked: dict[str, Any] = {"value_server": url}
+                asked: dict[str, Any] = {"values": url}
             else:
                 asked = {"models": {"process_reward": (f"{url}/classify", "prm")}}
             return replace(self.search, settings={**self.search.settings, **asked}).rows(frame, seed, questions)

@@ -166,7 +166,7 @@ class OpenAi(Model):
         self, url: str, model: str, *, endpoints: Sequence[str] = ..., revision: str = ..., api: str = ...,
         server: str = ..., stream: bool = ..., extra_body: str = ..., thinking: str = ..., finish_reasons: str = ...,
         api_key_env: str = ..., api_key_file: str = ..., in_process: bool = ..., in_flight: int = ...,
-        timeout: float = ..., deadline: float = ..., attempts: int = ...,
+        timeout: float = ..., deadline: float = ..., attempts: int = ..., wait: float = ...,
     ) -> None: ...  # fmt: skip
 
 class RerankRequest:
@@ -186,19 +186,19 @@ class Reranked(Retriever):
 class HttpReranker(Reranker):
     def __init__(
         self, url: str, model: str, *, revision: str = ..., api_key_env: str = ..., api_key_file: str = ...,
-        in_flight: int = ..., timeout: float = ..., deadline: float = ..., attempts: int = ...,
+        in_flight: int = ..., timeout: float = ..., deadline: float = ..., attempts: int = ..., wait: float = ...,
     ) -> None: ...  # fmt: skip
 
 class HttpScorer(Encoder):
     def __init__(
         self, url: str, model: str, *, revision: str = ..., task: str = ..., batch: int = ..., in_flight: int = ...,
-        timeout: float = ..., deadline: float = ..., attempts: int = ...,
+        timeout: float = ..., deadline: float = ..., attempts: int = ..., wait: float = ...,
     ) -> None: ...  # fmt: skip
 
 class HttpRetriever(Retriever):
     def __init__(
         self, url: str, name: str = ..., *, api: str = ..., rerank_depth: int = ..., batch: int = ...,
-        in_flight: int = ..., timeout: float = ..., deadline: float = ..., attempts: int = ...,
+        in_flight: int = ..., timeout: float = ..., deadline: float = ..., attempts: int = ..., wait: float = ...,
     ) -> None: ...  # fmt: skip
 
 class HttpEncoder(Encoder):
@@ -206,7 +206,7 @@ class HttpEncoder(Encoder):
         self, url: str, model: str, *, profile: str = ..., query_prefix: str | None = ...,
         passage_prefix: str | None = ..., normalise: bool | None = ..., max_tokens: int | None = ...,
         llamacpp: bool = ..., api_key_env: str = ..., batch: int = ..., in_flight: int = ..., timeout: float = ...,
-        deadline: float = ..., attempts: int = ...,
+        deadline: float = ..., attempts: int = ..., wait: float = ...,
     ) -> None: ...  # fmt: skip
     model: Final[str]
     profile: Final[str]

@@ -75,7 +75,9 @@ OPTIONS = {
     "espalier.rerank_depth": "--reranker URL?depth=N",
     "espalier.encoder_name": "--encoder URL?name=NAME",
     "espalier.encoder_profile": "--encoder URL?profile=NAME",
-    "espalier.value_name": "--value-server URL?name=NAME",
+    "espalier.value_name": "--values URL?name=NAME",
+    "value_server": "--values URL (`values`)",
+    "value_head": "--values FILE (`values`)",
     "espalier.api": "--model URL?api=completions",
 }
 """Options of the command line, settings, options of `--set` and keywords, by Python's name. Where others still have the

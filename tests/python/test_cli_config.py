@@ -124,10 +124,10 @@ def test_no_secret_of_an_address_is_kept():
     words += ["--endpoint", "http://u:secret@h/v1*2"]
     words += ["--model-for", "rollout=http://u:secret@h/v1?secret,name", "--encoder", "HTTP://secret@e/embed"]
     words += ["--reranker", "http://secret@r/rerank?key=secret&name=a/b&depth=9"]
-    words += ["--retriever", "http://u:secret@r/retrieve", "--value-server", "http://secret@v/value?secret"]
+    words += ["--retriever", "http://u:secret@r/retrieve", "--values", "http://secret@v/value?secret"]
     config = given(commands_of(parser)["expand"], parser.parse_args(words))
     assert "secret" not in json.dumps(config) and "p@ss" not in json.dumps(config)
-    assert config["retriever"] == "http://r/retrieve" and config["value-server"] == "http://v/value"
+    assert config["retriever"] == "http://r/retrieve" and config["values"] == "http://v/value"
     assert config["reranker"] == "http://r/rerank?name=a/b&depth=9"
     assert config["model"] == "https://host:1/v1" and config["endpoint"] == ["http://h/v1*2"]
     assert config["model-for"] == {"rollout": "http://h/v1,name"}
@@ -223,7 +223,7 @@ def test_a_folder_that_holds_a_run_is_named(capsys, files: Path, tmp_path: Path)
 
 def test_what_cannot_be_simulated_has_no_estimate(capsys, files: Path, tmp_path: Path):
     words = ["expand", "--method", "decouple", *inputs(files), "--out", tmp_path / "out"]
-    said = dry(capsys, *words, "--value-server", "http://127.0.0.1:9/values?name=v")
+    said = dry(capsys, *words, "--values", "http://127.0.0.1:9/values?name=v")
     assert said["estimate"]["by_purpose"] is None and "cannot be simulated" in said["estimate"]["source"]
 
 

@@ -114,7 +114,7 @@ def test_further_servers_are_asked_by_the_name_of_the_model_that_they_serve(doct
 @needs_http
 def test_servers_that_nobody_runs_are_problems(doctor, files: Path):
     words = ["--model", NOBODY, "--model-name", "m", "--encoder", f"{NOBODY}?name=e"]
-    words += ["--retriever", NOBODY, "--value-server", f"{NOBODY}?name=v", "--method", "decouple"]
+    words += ["--retriever", NOBODY, "--values", f"{NOBODY}?name=v", "--method", "decouple"]
     code, found = doctor("--corpus", files / "corpus.jsonl", *words)
     assert code == 1
     for part in ("model", "encoder", "retriever", "values"):

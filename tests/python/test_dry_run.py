@@ -18,7 +18,7 @@ OPTIONS = [
     *("--model http://h:9/v1", "--model gpt-4 --constrain off", "--model http://h:9/v1 --model-name m --shard 1/2"),
     *("--retriever http://h:9/retrieve --timeout=nan", "--retriever bm26", "--retriever http://", "--retriever dense"),
     *("--retriever faiss:w/questions.jsonl", "--reranker x", "--reranker http://h:9/rerank?depth=0", "--shard 3/2"),
-    *("--method decouple --set values=server", "--method decouple --value-server x", "--prune top_kk:2", "--track foo"),
+    *("--method decouple --set values=server", "--method decouple --values ftp://x", "--prune top_kk:2", "--track foo"),
     *("--set foo=1", "--set temperature=nan", "--set max_seconds=inf", "--match-budget", "--set max_usd=1"),
     *("--set bm25.analyzer=klingon", "--set curtail=exact --set compare_across=true", "--in-flight 0"),
     *("--replay --no-journal", "--out w/held --seed 2", "--out w/held --method ircot", "--prune top_k:0"),
@@ -36,7 +36,7 @@ FILES = [
     *("--replay --out w/fresh", "--config w/none.yaml", "--model gguf:w/none.gguf"),
     *("SERVER --retriever faiss:w/none --encoder http://h:9/v1", "--model hf:w/none"),
     "eval --methods cot --corpus w/none",
-    *("--method decouple --value-head w/none --encoder http://h:9/v1", "batch prepare --model-name m --corpus w/none"),
+    *("--method decouple --values w/none --encoder http://h:9/v1", "batch prepare --model-name m --corpus w/none"),
 ]
 TAKEN = ["--method airrag --preset paper --set n_say=3", "--method airrag-lite --set n_qt=3", "--out w/held"]
 LINES = [(code, line) for code, lines in {2: OPTIONS, 3: FILES, 0: TAKEN}.items() for line in lines]

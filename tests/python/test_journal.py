@@ -103,7 +103,7 @@ def test_two_processes_share_a_journal_while_both_write(files: Path, tmp_path: P
 
 
 MODEL = ["--model", "URL/v1", "--model-name", "m"]
-VALUES = ["--value-server", "URL/value?name=v", "--set", "values=server"]
+VALUES = ["--values", "URL/value?name=v", "--set", "values=server"]
 ENCODER = ["--encoder", "URL/v1?name=e", "--set", "terminal_reward=embedding"]
 
 

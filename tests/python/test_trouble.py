@@ -1,12 +1,16 @@
-"""Servers that do not reply or refuse: said at once, by the command, by views of progress and by the log."""
+"""Servers that do not reply or refuse: said at once, by the command, by views of progress and by the log. A run that
+never reached one ends soon and says what to try."""
 
 from __future__ import annotations
 
 import io
 import json
-import re
 import socket
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,25 +37,8 @@ def strict() -> Iterator[ModelServer]:
         yield server
 
 
-# A client gives up when the next wait, which is drawn, would pass its deadline. With 4 s it does so before it says that
-# a reply is missing in one of 10,000 runs.
-
-
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == "espalier"]
-
-
-@needs_http
-@pytest.mark.parametrize("shown", [[], ["--json"]])
-def test_the_command_names_a_dead_server_once_and_again_at_its_end(files, tmp_path, dead, shown):
-    job = [*inputs(files), "--limit", 3, "--out", tmp_path / "run", "--model", dead, "--model-name", "m"]
-    done = espalier("answer", *job, "--deadline", 4, *shown)
-    lines = done.stderr.splitlines()
-    assert done.returncode == 1
-    told = [line for line in lines if line.startswith("espalier: no reply for 0.2 s: GET " + dead)]
-    assert len(told) == 1 and lines.index(told[0]) < len(lines) - 1
-    assert "3 questions are open, because a backend failed" in lines[-1]
-    assert re.search(r"The reason of the first: GET " + re.escape(dead) + r"/models: .*given up", lines[-1])
 
 
 def test_the_command_says_at_once_and_at_its_end_that_a_key_is_wrong(files: Path, tmp_path: Path, strict: ModelServer):
@@ -82,7 +69,7 @@ def test_a_model_that_is_not_named_or_not_known_is_told_with_what_to_give(files:
 
 def test_jobs_in_python_warn_in_the_log(data: Any, tmp_path: Path, dead: str, strict: ModelServer, caplog: Any):
     data = data | {"limit": 3, "model_name": "m"}
-    left = esp.answer(**data, out=tmp_path / "dead", model=dead, deadline=4)
+    left = esp.answer(**data, out=tmp_path / "dead", model=dead, deadline=4, wait=1)
     assert left.open == 3
     assert len(warnings(caplog)) == 1
     assert warnings(caplog)[0].startswith(f"no reply for 0.2 s: GET {dead}/models: ")
@@ -121,17 +108,13 @@ def test_a_trouble_ends_when_the_server_comes(data: dict[str, Any], tmp_path: Pa
 def test_searches_in_memory_and_parts_warn_too(world: esp.World, dead: str, strict: ModelServer, caplog: Any):
     search = esp.Method("direct")
     with pytest.raises(esp.errors.BackendError):
-        esp.run(search, world.questions[:3], model=esp.OpenAi(dead, "m", deadline=4))
+        esp.run(search, world.questions[:3], model=esp.OpenAi(dead, "m", deadline=4, wait=1))
     assert warnings(caplog)[0].startswith("no reply for 0.2 s: ")
     assert len(warnings(caplog)) == 2 and "failed: GET" in warnings(caplog)[1]
     caplog.clear()
     with pytest.raises(esp.errors.BackendError):
         esp.run(search, world.questions[:3], model=esp.OpenAi(strict.url, "m"))
     assert len(warnings(caplog)) == 1 and "failed: POST" in warnings(caplog)[0] and "HTTP 401" in warnings(caplog)[0]
-    caplog.clear()
-    with pytest.raises(esp.errors.BackendError):
-        esp.HttpEncoder(dead, "m", deadline=4)([esp.parts.EncodeRequest("a")])
-    assert len(warnings(caplog)) == 1 and warnings(caplog)[0].startswith(f"no reply for 0.2 s: POST {dead}/embeddings")
 
 
 def test_a_usage_that_cannot_be_is_said_and_noted(files: Path, tmp_path: Path, world: esp.World, caplog: Any):
@@ -171,3 +154,92 @@ def test_every_view_says_a_trouble_once_and_on_a_line_of_its_own(capsys: pytest.
         "no reply for 30 s: POST ...; 0/9 questions"
     )
     assert describe(told("")).startswith("0/9 questions")
+
+
+def http(status: str, body: str = "<html>no</html>", more: str = "") -> bytes:
+    return f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\nConnection: close\r\n{more}\r\n{body}".encode()
+
+
+@contextmanager
+def answering(reply: bytes | None, after: float = 0) -> Iterator[str]:
+    """The URL of a server that listens after some seconds and sends `reply` to whoever speaks. None = nothing."""
+
+    def serve() -> None:
+        held: list[socket.socket] = []
+        time.sleep(after)
+        with suppress(OSError):
+            bound.listen(64)
+            while held.append(bound.accept()[0]) is None:
+                if reply is not None:
+                    with suppress(ConnectionError), held.pop() as connection:
+                        connection.recv(1 << 16)
+                        connection.sendall(reply)
+        for connection in held:
+            connection.close()
+
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/v1"
+        bound.shutdown(socket.SHUT_RDWR)  # ends the wait in accept
+
+
+LOST = "No reply of this server was good"
+SENT = [
+    *((None, "Timeout was reached"), (b"", "Server returned nothing"), (http("200 OK")[:-3], "partial file")),
+    *((http("500 No"), "HTTP 500"), (http("502 Bad Gateway"), "HTTP 502"), (http("503 No", "loading"), "loading")),
+    *((b"SSH-2.0-x\r\n", "HTTP/0.9"), (b"\x15\x03\x01\0\x02\x02\x16", "HTTP/0.9"), (http("200 OK"), "is not JSON")),
+    *((http("503 No", more="Retry-After: 60\r\n"), "'Retry-After: 60'"), (http("200 OK", ""), "the reply is empty")),
+    (http("200 OK", '{"error": {"message": "overloaded"}}'), "the reply is an error: overloaded"),
+]
+"""What servers send that are none, among them ports of ssh and https, and what is said of each."""
+REFUSALS = [http(f"{status} No") for status in ("404", "400", "405", "302", "426")]
+
+
+@needs_http
+def test_each_kind_of_unreached_server_is_given_up_soon_with_cause_address_and_advice(dead, files, tmp_path):
+    def asked(url: str) -> str:
+        with pytest.raises(esp.errors.BackendError) as error:
+            esp.OpenAi(url, "m", timeout=0.3)([esp.Prompt("q")])
+        return str(error.value)
+
+    with ExitStack() as stack, ThreadPoolExecutor(32) as pool:
+        begin = lambda reply: stack.enter_context(answering(reply))  # noqa: E731
+        cases = [(begin(reply), cause) for reply, cause in SENT]
+        cases += [(url, "connect") for url in (dead, "http://127.0.0.1:0/v1", "http://[::1]:9/v1")]
+        cases += [("http://no-such-host.invalid/v1", "resolve"), (begin(b"no").replace("http", "https"), "SSL connect")]
+        refusing = [begin(reply).removesuffix("/v1" * (n == 0)) for n, reply in enumerate(REFUSALS)]
+        said = list(pool.map(asked, [*(url for url, _ in cases), *refusing]))
+        for (url, cause), told in zip(cases, said, strict=False):
+            assert told.startswith((f"GET {url}/models: ", f"POST {url}/chat/completions: ")) and cause in told, told
+            assert LOST in told and "`espalier doctor`" in told and "/v1" in told and "--wait S" in told, told
+        assert all(f"POST {url}/chat/completions: HTTP" in told for url, told in zip(refusing, said[-5:], strict=True))
+        assert "is /v1 missing at the end" in said[-5] and not any(LOST in told for told in said[-5:])
+        for number, url in enumerate([cases[0][0], cases[8][0], *refusing]):
+            job = [*inputs(files), "--limit", 2, "--model", url, "--model-name", "m", "--timeout", 0.3]
+            done = espalier(("answer", "expand")[number % 2], *job, "--out", tmp_path / str(number))
+            last = done.stderr.splitlines()[-1]
+            assert done.returncode == 1 and "2 questions are open" in last and "Mend that" in last, last
+            assert "again" not in last and (LOST in last) == (number < 2) and url in last
+
+
+@needs_http
+@pytest.mark.parametrize(
+    "part",
+    [
+        *("--retriever URL", "--reranker URL/rerank?name=r", "--model-for rollout=URL,m"),
+        "--method airrag --encoder URL?name=e --set terminal_reward=embedding",
+        "--method decouple --values URL?name=v --set values=server",
+    ],
+)
+def test_a_part_that_was_never_reached_ends_the_run_whatever_else_works(part: str, files, tmp_path, dead: str):
+    last = espalier("answer", *inputs(files), "--out", tmp_path, *part.replace("URL", dead).split()).stderr
+    assert dead in last and LOST in last.splitlines()[-1]
+
+
+@needs_http
+def test_a_server_that_starts_is_waited_for(data: dict[str, Any], tmp_path: Path):
+    with answering(http("200 OK", completion("<answer> x </answer>")[1].decode()), after=1) as url:
+        run = {**data, "limit": 2, "model": url, "model_name": "m", "method": "direct", "out": tmp_path}
+        assert LOST in esp.answer(**run, wait=0.1).why_open
+        assert esp.answer(**run, wait=30).open == 0

@@ -298,7 +298,7 @@ TEST_CASE("the file of the servers' key is for encoders and value servers too") 
   settings.servers.api_key_file = folder / "key";
   settings.encoder.url = server.url("/v1");
   settings.encoder.name = "e";
-  settings.values.server = server.url("/value");
+  settings.values.source = server.url("/value");
   settings.values.name = "v";
   for (auto make : {run::detail::make_encoder, run::detail::make_value_server}) {
     const run::detail::EncoderBackend backend = make(settings);

@@ -158,9 +158,9 @@ inline auto waiting(EncoderBackend encoder) {
 
 /// The client of the settings' value server. A port sees it as an encoder of two numbers.
 inline EncoderBackend make_value_server(const Settings& settings) {
-  const std::string &url = settings.values.server, &name = settings.values.name;
+  const std::string &url = settings.values.source, &name = settings.values.name;
   if (settings.given.values) return open_given(*settings.given.values, name, settings.journal.replay);
-  if (!is_url(url)) bad_option("value-server", backend::detail::shown_address(url), "the URL of a value server");
+  if (!is_url(url)) bad_option("values", backend::detail::shown_address(url), "the URL of a value server");
 #ifdef ESPALIER_HAS_CURL
   return make_client({.url = url, .api = backend::HttpEncoderOptions::Api::values, .model = name}, name, settings);
 #else

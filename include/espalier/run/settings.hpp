@@ -83,15 +83,16 @@ struct Settings {
     std::string profile = "none";
   };
   struct Values {
-    std::string server;
+    std::string source;  ///< the URL of a value server, or the file of a trained head
     std::string name = "default";
-    std::string head;
+    [[nodiscard]] bool served() const { return source == GivenBackends::source || source.find("://") != source.npos; }
+    [[nodiscard]] std::string head() const { return served() ? "" : source; }
   };
   struct Servers {
     std::string kind = "auto";
     bool stream = false;
     std::string api_key_file;
-    double timeout = 300, deadline = 600;
+    double timeout = 300, deadline = 600, wait = 0;
     int attempts = 0;
     std::shared_ptr<backend::HttpWatch> watch = nullptr;  ///< told of silent servers, null = nobody
   };

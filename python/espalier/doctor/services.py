@@ -29,7 +29,7 @@ PROMPTS = (
 )
 RETRIEVER = ("corpus", "index", "retriever", "retriever_name", "retriever_api", *ENCODER, *CONNECTION)
 RERANKER = ("reranker", "reranker_name", "rerank_depth")
-VALUES = ("value_server", "value_name", "value_head", *ENCODER, *CONNECTION)
+VALUES = ("values", "value_name", *ENCODER, *CONNECTION)
 
 
 def taken(settings: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -211,8 +211,8 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def check_values(settings: Mapping[str, Any]) -> Iterator[Finding]:
-    if settings.get("value_server") or settings.get("value_head"):
-        advice = "are --value-server with its ?name=, or --value-head and --encoder, right?"
+    if settings.get("values"):
+        advice = "are --values with its ?name=, or its file and --encoder, right?"
         own = taken(settings, VALUES)
-        options = {"values": "server" if settings.get("value_server") else "head", "max_calls": 20}
+        options = {"values": "server" if "://" in settings["values"] else "head", "max_calls": 20}
         yield tried("values", "the values' source", advice, "decouple", own, options)[0]

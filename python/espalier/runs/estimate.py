@@ -40,7 +40,7 @@ def simulated_estimate(task: str, settings: Mapping[str, Any]) -> Estimate | str
     """An estimate from a run of `settings` over generated questions with the simulated model, or the reason why there
     is none."""
     chosen = {name: settings[name] for name in CARRIED if settings.get(name) is not None}
-    if settings.get("value_server") or settings.get("value_head"):
+    if settings.get("values"):
         return "values of a server or a trained head cannot be simulated"
     with TemporaryDirectory() as folder:
         write_world(folder, passages=300, questions=SAMPLE, seed=1)

@@ -5,6 +5,7 @@ name beside it (`model_name`, `retriever_name` ...) is a function's fingerprint.
 """
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from ..local.llama_cpp import client, encoder_engine, encoder_name, model_engine
 from ..local.sources import Source, encoder_source_of, source_of
 from .settings_table import addressed
 
-NAMES = {"retriever": "retriever_name", "encoder": "encoder_name", "value_server": "value_name"}
+NAMES = {"retriever": "retriever_name", "encoder": "encoder_name", "values": "value_name"}
 """Settings that hold a backend, with the one that names it."""
 NOWHERE = "http://replayed.invalid/v1"  # the name that is reserved for hosts that do not exist: nothing is ever sent
 
@@ -87,6 +88,8 @@ class _Resolved:
             plain["models"] = {purpose: self._model(purpose, *found) for purpose, found in others.items()}
         for setting, named in NAMES.items():
             found = plain.get(setting)
+            if isinstance(found, os.PathLike):
+                found = plain[setting] = os.fspath(found)
             if setting == "encoder" and (source := encoder_source_of(found)):
                 plain[setting], plain[named] = "given", self._encoder(source, plain.get(named) or "")
                 continue
@@ -94,8 +97,7 @@ class _Resolved:
                 raise ValueError(f"setting '{setting}' cannot be {found}: only models and encoders run in this process")
             if found is not None and not isinstance(found, str):
                 name = plain.get(named)
-                key = "values" if setting == "value_server" else setting
-                plain[named] = self._object(key, found, "" if name in (None, "", "default") else name)
+                plain[named] = self._object(setting, found, "" if name in (None, "", "default") else name)
                 plain[setting] = "given"
         given: dict[str, Any] = {key: tuple(backend) for key, backend in self._backends.items()}
         if not isinstance(plain.get("prune") or "", str):

@@ -71,7 +71,7 @@ def recorded(run: Path) -> dict[str, Any]:
         "encoder": where("encoder") if encoder else "",
         "encoder_name": encoder,
         "encoder_profile": record("encoder.profile", "none"),
-        "value_server": where("values") if value else "",
+        "values": where("values") if value else "",
         "value_name": value or None,
         "reranker": f"{NOWHERE}/rerank" if reranker else "",
         "reranker_name": reranker,

@@ -44,15 +44,15 @@ class RunSettings(TypedDict, total=False):
     encoder: str | EncoderLike | None
     encoder_name: str | None
     encoder_profile: str | None
-    value_server: str | EncoderLike | None
+    values: str | os.PathLike[str] | EncoderLike | None
     value_name: str | None
-    value_head: str | os.PathLike[str] | None
     server: str | None
     stream: bool | None
     api_key_file: str | os.PathLike[str] | None
     timeout: float | None
     deadline: float | None
     attempts: int | None
+    wait: float | None
     journal_file: str | os.PathLike[str] | None
     journal: bool | None
     replay: bool | None

@@ -1,7 +1,7 @@
 """Two heads over a model's last hidden state, and their file.
 
 The file is `value_heads.safetensors`: `plan.weight` [1, d], `plan.bias` [1], `search.weight` [1, d] and `search.bias`
-[1] as 4-byte floats, d = the width of the model. The C++ value head (`--value-head FILE`) reads it too.
+[1] as 4-byte floats, d = the width of the model. The C++ value head (`--values FILE`) reads it too.
 """
 
 from pathlib import Path

@@ -23,7 +23,8 @@ namespace espalier::backend::detail {
 
 /// The dialect of a server, or of several equal ones. It is declared, or found when it is first needed: by the owner of
 /// the server's models, or else by routes that only one kind has. A server that cannot be identified is Server::other.
-/// A llama.cpp server is always asked for the number of its slots.
+/// A llama.cpp server is always asked for the number of its slots, and any other of a watched run for its models: then
+/// it is known to be there before an answer that may take its time.
 class ServerDialect final : public HttpService<std::size_t, Server> {
  public:
   /// `found` is called with the kind that was found. The questions have a fleet of their own, so they are not counted
@@ -36,18 +37,20 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
         key_(std::move(api_key)),
         options_(std::move(options)),
         found_(std::move(found)),
-        next_(declared == Server::llamacpp ? slots_route : 0) {}
+        next_(declared == Server::llamacpp ? slots_route : 0),
+        greets_(options_.watch && options_.max_attempts != 1) {}
 
   /// False while the server is being asked, which goes on while the client runs. Throws BackendError if the server
   /// could not be reached. A later call tries again.
   bool known() {
     if (settled()) return true;
-    if (Url(fleet_->replicas().front().url).host() == "api.openai.com") tell(Server::openai);
+    if (!server_ && Url(fleet_->replicas().front().url).host() == "api.openai.com") tell(Server::openai);
     else if (!std::exchange(asking_, true)) submit(next_, next_);
     for (const auto& reply : poll(std::chrono::milliseconds(0))) {
       asking_ = false;
       next_ = 0;
       const Server found = server_.value_or(reply.outcome.value());  // or its failure
+      greets_ = false;
       next_ = reply.ticket + 1;
       if (found == Server::other && next_ <= routes.size()) return known();
       if (!server_) tell(found);
@@ -62,7 +65,7 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   [[nodiscard]] std::size_t most_samples() const { return dialect().max_n > 0 ? dialect().max_n : slots_; }
 
  private:
-  [[nodiscard]] bool settled() const { return server_ && (server_ != Server::llamacpp || slots_ > 0); }
+  [[nodiscard]] bool settled() const { return server_ && !greets_ && (server_ != Server::llamacpp || slots_ > 0); }
   void tell(Server found) {
     server_ = found;
     if (found_) found_(found);
@@ -86,13 +89,13 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
     return std::make_shared<const HttpEndpoint>(fleet_, target, key_, options_);
   }
   std::vector<std::optional<Server>> read(std::span<const std::size_t> question, std::string& body) override {
-    const auto page = json_.parse(body);
-    if (page && question[0] == slots_route) slots_ = field<std::uint64_t>(*page, "total_slots").value_or(1);
+    const auto page = question[0] == 0 ? std::optional(json_.read(body)) : json_.parse(body);
+    if (!page || find_error(*page, false)) throw BackendError("no answer", BackendError::Kind::permanent);
+    if (question[0] == slots_route) slots_ = field<std::uint64_t>(*page, "total_slots").value_or(1);
     if (question[0] > 0)
-      return {page && !(*page)[routes[question[0] - 1].field].error() ? routes[question[0] - 1].server : Server::other};
-    const simdjson::dom::element root = json_.read(body);
+      return {(*page)[routes[question[0] - 1].field].error() ? Server::other : routes[question[0] - 1].server};
     std::string_view name;
-    if (!root["data"].at(0)["owned_by"].get(name))
+    if (!(*page)["data"].at(0)["owned_by"].get(name))
       for (const Dialect& dialect : dialects)
         if (!dialect.owner.empty() && dialect.owner == name) return {dialect.server};
     return {Server::other};
@@ -107,6 +110,7 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   std::function<void(Server)> found_;
   std::size_t next_;       ///< the next question
   std::size_t slots_ = 0;  ///< 0 = not known
+  bool greets_;            ///< nothing has come from there yet
   bool asking_ = false;
 };
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,34 +24,6 @@
 #include <vector>
 
 namespace espalier::backend {
-
-namespace detail {
-
-/// A request with all its attempts. It is told of them from inside HttpClient::run_once.
-class HttpExchange {
- public:
-  virtual ~HttpExchange() = default;
-  /// An attempt begins.
-  virtual void attempt() {}
-  /// The body of a reply with a status of 2xx. Throws BackendError if the body is not usable (transport = try again).
-  virtual void reply(std::string& received) = 0;
-  /// No attempt succeeded. This is the last call.
-  virtual void failure(const BackendError& error) = 0;
-
-  std::shared_ptr<const HttpEndpoint> endpoint;
-  std::string body;            ///< "" = a GET. Then any status but 429, 502, 503 and 504 is an answer, not retried
-  std::uint64_t affinity = 0;  ///< equal ones prefer one server, 0 = none
-
-  std::uint64_t id = 0;                                 ///< from here on, the client's
-  std::optional<HttpLoop::Clock::time_point> deadline;  ///< counted from the first attempt
-  int attempts = 0;
-  std::size_t moves = 0;                ///< additional attempts that do not count, because their server was down
-  std::size_t avoid = HttpFleet::none;  ///< the server where it failed last
-  std::unique_ptr<HttpTransfer> under_way;
-  std::uint64_t number = 0;  ///< of the attempt under way, at its server
-};
-
-}  // namespace detail
 
 /// Sends JSON bodies by POST, or asks by GET, and keeps many requests in flight on one thread. The endpoint's options
 /// set limits and retries. Its fleet chooses the server of a message. Services may share it within one thread.
@@ -209,18 +182,27 @@ class HttpClient {
       ++exchange.moves;
       --exchange.attempts;
       *exchange.deadline += span(ended.seconds());
+      if (options.watch) options.watch->moved(exchange.endpoint->name());
       return 0;
     }
-    if (error.kind() == BackendError::Kind::transport) {
-      const double jitter = options.backoff(exchange.attempts, jitter_.uniform());
+    const double patience = exchange.endpoint->patience(now);
+    const bool proven = std::isinf(patience), starting = !proven && options.wait_s > 0;
+    const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
+    const int most = starting ? 0 : proven || options.max_attempts > 0 ? options.max_attempts : 3 * int(fleet.size());
+    const bool more = most == 0 || exchange.attempts < most, transport = error.kind() == BackendError::Kind::transport;
+    if (transport) {
+      double jitter = options.backoff(starting ? std::min(exchange.attempts, 3) : exchange.attempts, jitter_.uniform());
+      if (starting) jitter = std::min(jitter, std::max(patience / 2, 0.02));  // asks until the wait is over
       const double wait = others ? jitter : std::max(jitter, ended.retry_after().value_or(0));
-      const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
-      const bool more = options.max_attempts == 0 || exchange.attempts < options.max_attempts;
-      if (more && wait < left) return std::max(wait, 1e-9);
+      if (more && wait < (starting ? patience : std::min(left, patience))) {
+        if (starting) exchange.deadline.reset();
+        return std::max(wait, 1e-9);
+      }
       const std::string header = more && wait > jitter ? exchange.endpoint->excerpt(ended.asked) : "";
       what += " (given up after attempt " + std::to_string(exchange.attempts) +
               (header.empty() ? ")" : ": the server asks by '" + header + "' to wait beyond the deadline)");
     }
+    if (!proven && (transport || (!more && !exchange.body.empty()))) what += HttpWatch::advice;
     exchange.failure(BackendError(what, error.kind()));
     return std::nullopt;
   }

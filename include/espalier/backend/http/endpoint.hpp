@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -165,6 +166,7 @@ class HttpEndpoint {
   }
   [[nodiscard]] HttpFleet& fleet() const { return *fleet_; }
   [[nodiscard]] const std::string& url(std::size_t server) const { return urls_[server]; }
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] curl_slist* headers() const { return headers_.get(); }
 
@@ -174,12 +176,19 @@ class HttpEndpoint {
   }
   void tell(Served served, const std::string& what, HttpFleet::Time now) const {
     if (!options_.watch) return;
-    if (served == Served::good || served == Served::refused) options_.watch->replied(name_);
-    else options_.watch->failed(name_, what, now);
+    if (served == Served::good || served == Served::refused) options_.watch->replied(name_, served == Served::good);
+    else options_.watch->failed(name_, what, now, served == Served::busy);
+  }
+  /// HttpWatch::patience(). Infinity where a request has a single attempt.
+  [[nodiscard]] double patience(HttpFleet::Time now, bool silent = false) const {
+    const double early = options_.wait_s > 0 ? options_.wait_s : options_.early_s;
+    if (!options_.watch || options_.max_attempts == 1) return std::numeric_limits<double>::infinity();
+    return options_.watch->patience(name_, silent ? std::max(options_.silent_s, early) : early, silent, now);
   }
   /// Describes a failure of a message, or of a question, to a server.
   [[nodiscard]] std::string described(std::size_t server, bool question, std::string_view what) const {
-    return (question ? "GET " : "POST ") + shown_address(url(server)) + ": " + excerpt(what) + advice(what);
+    return (question ? "GET " : "POST ") + shown_address(url(server)) + ": " + excerpt(what) +
+           advice(what, url(server));
   }
   /// A server's text for a message: cut to 200 bytes, one line, valid UTF-8, without secrets.
   [[nodiscard]] std::string excerpt(std::string_view said) const {
@@ -196,8 +205,10 @@ class HttpEndpoint {
   }
 
  private:
-  /// How to leave out a sampling field that the server refuses, "" = it names none.
-  [[nodiscard]] static std::string advice(std::string_view what) {
+  /// What to change where the server does not know a model's path, or refuses a sampling field. "" = nothing is known.
+  [[nodiscard]] static std::string advice(std::string_view what, const std::string& address) {
+    if (what.starts_with("HTTP 404") && address.find("/v1") == address.npos && address.ends_with("/completions"))
+      return "; is /v1 missing at the end of the model's URL?";
     const bool error = what.starts_with("HTTP 4") || what.starts_with("the reply is an error");
     const bool heat = has_any(what, {"temperature"}), stop = has_any(what, {"'stop'", "`stop`", "(stop)", ": stop"});
     if (!error || (!heat && !stop)) return "";

@@ -117,7 +117,7 @@ inline RunRecord describe(const Settings& settings, method::Method& method, cons
   if (const std::string file = faiss_file(settings); !file.empty())
     record.add_text("inputs.retriever", hash_file(file).hex());
   record.add_text("inputs.prompts", texts.finish().hex());
-  record.add_text("inputs.value_head", settings.values.head.empty() ? "" : hash_file(settings.values.head).hex());
+  record.add_text("inputs.value_head", settings.values.head().empty() ? "" : hash_file(settings.values.head()).hex());
   record.add_text("model.name", settings.model.url == "simulated" ? "simulated" : settings.model.name);
   record.add_text("model.revision", settings.model.revision);
   record.add_text("model.api", settings.model.api);
@@ -135,7 +135,7 @@ inline RunRecord describe(const Settings& settings, method::Method& method, cons
              settings.retriever.reranker.empty() ? "0" : std::to_string(settings.retriever.rerank_depth));
   record.add_text("encoder.name", settings.encoder.name);
   record.add_text("encoder.profile", settings.encoder.profile);
-  record.add_text("value.name", settings.values.server.empty() ? "" : settings.values.name);
+  record.add_text("value.name", settings.values.served() ? settings.values.name : "");
   for (const auto& option : method.options().help()) record.add("options." + option[0], option[1]);
   const std::pair<const char*, const std::string&> files[] = {{"questions", settings.questions},
                                                               {"corpus", settings.retriever.corpus},

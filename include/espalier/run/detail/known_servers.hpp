@@ -27,6 +27,7 @@ inline backend::HttpOptions http_options(const Settings& settings) {
           .timeout_s = settings.servers.timeout,
           .deadline_s = settings.servers.deadline,
           .max_attempts = settings.servers.attempts,
+          .wait_s = settings.servers.wait,
           .watch = settings.servers.watch};
 }
 

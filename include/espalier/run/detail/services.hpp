@@ -152,9 +152,8 @@ class Services {
       if (backend.label != main) model_label += fmt::format(", {}: {}", other.purpose, backend.label);
     }
     if (!settings.encoder.url.empty()) ports.encoder = encoder(scheduler, make_encoder(settings), settings, journal);
-    ports.value_head = settings.values.head;
-    if (!settings.values.server.empty())
-      ports.values = encoder(scheduler, make_value_server(settings), settings, journal);
+    ports.value_head = settings.values.head();
+    if (settings.values.served()) ports.values = encoder(scheduler, make_value_server(settings), settings, journal);
   }
 
   /// Completions applied so far.

@@ -86,18 +86,18 @@ def tell_end(result: RunResult, arguments: argparse.Namespace, more: str = "see 
 
 
 REFUSED = {
-    "400": "The server refuses what is asked",
     "401": "The server wants another key: OPENAI_API_KEY or --api-key-file",
     "403": "The key does not allow this: OPENAI_API_KEY or --api-key-file",
     "404": "The server knows no such model or path: --model is its URL up to /v1, --model-name one of URL/models",
-    "422": "The server refuses what is asked",
     "content_filter": "A filter of the server holds this back",
 }
 """What answers with this status or ending mean. They come again until something is changed."""
+FINAL = re.compile(r"No reply of this server was good|three times in a row|insufficient_quota|certificate")
 
 
 def go_on(why: str) -> str:
     """What to do about an open question, from its reason."""
-    status = re.search(r"\bHTTP (\d{3})\b", why) or re.search(r"\b(content_filter)\b", why)
-    refused = REFUSED.get(status[1]) if status else None
-    return f"{refused}. Mend that, and run again to go on." if refused else "Run again to go on."
+    if status := re.search(r"\bHTTP ([34](?!08|09|29)\d\d)\b|\bcontent_filter\b", why):
+        said = REFUSED.get(status[1] or status[0], "The server refuses what is asked")
+        return f"{said}. Mend that. What is done is kept."
+    return "Mend that. What is done is kept." if FINAL.search(why) else "Run again to go on."

@@ -77,11 +77,14 @@ class HttpTransfer {
       set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
     }
     question_ = body.empty();
+    began_ = Clock::now();
+    const double connect_s = std::min(endpoint->options().connect_timeout_s, std::max(1.0, endpoint->patience(began_)));
+    timeout_s = std::min(timeout_s, std::max(1.0, endpoint->patience(began_, true)));
+    set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, static_cast<long>(1000 * connect_s)));
     set(CURLOPT_TIMEOUT_MS, std::max(1L, static_cast<long>(1000 * timeout_s)));
     pause_ms_ = 0;
     asked.clear();
     detail_[0] = '\0';
-    began_ = Clock::now();
   }
   /// Frees the received body. A small buffer is kept for the next one.
   void forget() {
@@ -112,7 +115,8 @@ class HttpTransfer {
     if (code == CURLE_OPERATION_TIMEDOUT) {
       curl_off_t connected = 0;
       curl_easy_getinfo(easy(), CURLINFO_PRETRANSFER_TIME_T, &connected);
-      return connected > 0 ? Served::stalled : Served::unreachable;
+      const bool replies = std::isinf(endpoint_->patience(Clock::now(), true));
+      return connected > 0 && replies ? Served::stalled : Served::unreachable;
     }
     if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY ||
         code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION)
@@ -129,7 +133,6 @@ class HttpTransfer {
     curl_easy_setopt(easy(), option, value);
   }
   void configure(const std::shared_ptr<const HttpEndpoint>& endpoint) {
-    const HttpOptions& options = endpoint->options();
     curl_easy_reset(easy());
     set(CURLOPT_WRITEFUNCTION, &on_body);
     set(CURLOPT_WRITEDATA, this);
@@ -142,15 +145,14 @@ class HttpTransfer {
     set(CURLOPT_USERAGENT, "espalier");
     set(CURLOPT_HTTP_VERSION, long(CURL_HTTP_VERSION_2TLS));
     set(CURLOPT_HTTPHEADER, endpoint->headers());
-    set(CURLOPT_CONNECTTIMEOUT_MS, std::max(1L, static_cast<long>(1000 * options.connect_timeout_s)));
     if (const std::string trusted = authorities_file(); !trusted.empty()) set(CURLOPT_CAINFO, trusted.c_str());
     endpoint_ = endpoint;
   }
 
   [[nodiscard]] BackendError transport_error(CURLcode code) const {
     const bool trust = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
-    const std::string detail =
-        (trust || code == CURLE_SSL_CONNECT_ERROR) && detail_[0] ? ": " + std::string(detail_) : "";
+    const bool said = trust || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_UNSUPPORTED_PROTOCOL;
+    const std::string detail = said && detail_[0] ? ": " + std::string(detail_) : "";
     return BackendError(curl_easy_strerror(code) + detail,
                         trust ? BackendError::Kind::permanent : BackendError::Kind::transport);
   }
@@ -196,6 +198,30 @@ class HttpTransfer {
   double pause_ms_ = 0;   ///< of the header retry-after-ms, 0 = none
   Clock::time_point began_{};
   char detail_[CURL_ERROR_SIZE] = {};
+};
+
+/// A request with all its attempts. It is told of them from inside HttpClient::run_once.
+class HttpExchange {
+ public:
+  virtual ~HttpExchange() = default;
+  /// An attempt begins.
+  virtual void attempt() {}
+  /// The body of a reply with a status of 2xx. Throws BackendError if the body is not usable (transport = try again).
+  virtual void reply(std::string& received) = 0;
+  /// No attempt succeeded. This is the last call.
+  virtual void failure(const BackendError& error) = 0;
+
+  std::shared_ptr<const HttpEndpoint> endpoint;
+  std::string body;            ///< "" = a GET. Then any status but 429, 502, 503 and 504 is an answer, not retried
+  std::uint64_t affinity = 0;  ///< equal ones prefer one server, 0 = none
+
+  std::uint64_t id = 0;                     ///< from here on, the client's
+  std::optional<HttpFleet::Time> deadline;  ///< counted from the first attempt
+  int attempts = 0;
+  std::size_t moves = 0;                ///< additional attempts that do not count, because their server was down
+  std::size_t avoid = HttpFleet::none;  ///< the server where it failed last
+  std::unique_ptr<HttpTransfer> under_way;
+  std::uint64_t number = 0;  ///< of the attempt under way, at its server
 };
 
 }  // namespace espalier::backend::detail

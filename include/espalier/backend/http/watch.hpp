@@ -1,0 +1,97 @@
+#pragma once
+
+#include <espalier/core/error.hpp>
+#include <espalier/core/json_writer.hpp>
+
+#include <chrono>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace espalier::backend {
+
+/// Watches servers for a waiting user: reports at once, and only once, that a server has not replied for a while. Knows
+/// which ones have sent no good reply yet. Only one thread at a time may call it.
+class HttpWatch {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+  using Say = std::function<void(const std::string&)>;
+
+  /// A server is reported after a twentieth of a request's deadline: 30 s of ten minutes. `say` gets each new trouble
+  /// and remark.
+  HttpWatch(double deadline_s, Say say) : patience_s_(deadline_s / 20), say_(std::move(say)) {}
+
+  /// A message goes to a server.
+  void sent(const std::string& server, Time now) {
+    State& state = servers_[server];
+    if (!state.replied && !state.since) state.since = now;
+  }
+  /// The server could not be reached or has failed with `what`. `good`: it only asked for fewer requests.
+  void failed(const std::string& server, const std::string& what, Time now, bool good = false) {
+    State& state = servers_[server];
+    if (!state.since) state.since = now;
+    state.what = what;
+    state.good |= good;
+  }
+  /// The server has replied. `good`: it did not refuse.
+  void replied(const std::string& server, bool good = true) {
+    servers_[server] = State{.replied = true, .good = good || servers_[server].good};
+  }
+  /// What is left of the seconds for a server that has sent no good reply, or with `silent` none at all. They count
+  /// from the first message, and after a refusal from the next failure. Infinity for other servers.
+  [[nodiscard]] double patience(const std::string& server, double seconds, bool silent, Time now) const {
+    const auto found = servers_.find(server);
+    const State state = found == servers_.end() ? State() : found->second;
+    if (state.good || (silent && state.replied)) return std::numeric_limits<double>::infinity();
+    return seconds - std::chrono::duration<double>(now - state.since.value_or(now)).count();
+  }
+  /// Another server of a fleet is asked, and gets the same patience.
+  void moved(const std::string& server) { servers_[server].since.reset(); }
+  /// What to try where no reply was good.
+  static constexpr const char* advice =
+      ". No reply of this server was good. Is it up, and are host, port, http or https, and path (a model's ends in "
+      "/v1) right? `espalier doctor` asks each part once. --wait S (`wait`) waits for a server that starts";
+  /// Reports servers that have been silent too long.
+  void look(Time now) {
+    for (auto& [server, state] : servers_) {
+      if (!state.since || !state.trouble.empty() ||
+          std::chrono::duration<double>(now - *state.since).count() < patience_s_)
+        continue;
+      state.trouble = "no reply for ";
+      JsonWriter(state.trouble).value(patience_s_);
+      state.trouble += " s: ";
+      state.trouble += state.what.empty() ? server : state.what;
+      if (say_) say_(std::string(state.trouble));
+    }
+  }
+  /// Records something that readers of the results must know about a server. Only its first remark counts.
+  void remark(const std::string& server, const std::string& what) {
+    if (!remarks_.emplace(server, server + ": " + what).second) return;
+    if (say_) say_(remarks_.at(server));
+  }
+
+  /// The current trouble, "" = none.
+  [[nodiscard]] std::string trouble() const {
+    for (const auto& [server, state] : servers_)
+      if (!state.trouble.empty()) return state.trouble;
+    return "";
+  }
+  [[nodiscard]] const std::map<std::string, std::string>& remarks() const { return remarks_; }
+
+ private:
+  struct State {
+    bool replied = false, good = false;
+    std::optional<Time> since = std::nullopt;  ///< start of the wait for its first reply, or of its failures
+    std::string what = {};                     ///< the last failure
+    std::string trouble = {};                  ///< the report as given
+  };
+  double patience_s_;
+  Say say_;
+  std::map<std::string, State> servers_;
+  std::map<std::string, std::string> remarks_;  ///< one per server
+};
+
+}  // namespace espalier::backend
