@@ -520,20 +520,16 @@ TEST_CASE("the first reply is waited for from the first message on, later ones f
   CHECK(w.watch->trouble() == "no reply for 30 s: silent");
 }
 
-TEST_CASE("one living server among silent, dead and broken ones is enough") {
-  FaultServer silent(Answer{.fault = Fault::stall}), broken(Answer{.status = 502}),
+TEST_CASE("one living server beside a silent, dead or broken one is enough") {
+  const FaultServer silent(Answer{.fault = Fault::stall}), broken(Answer{.status = 502}),
       alive(Answer{.body = reply("good")});
-  const std::string dead = FaultServer::refusing_url();
-  for (const auto& others : {std::vector{silent.url()}, {dead}, {broken.url()}, {dead, silent.url()}}) {
+  for (const std::string& other : {silent.url(), FaultServer::refusing_url(), broken.url()}) {
     Watched w(600);
-    auto options =
-        test::served_at<OpenAiOptions>("", {.server = std::nullopt, .http = {.silent_s = 0.1, .watch = w.watch}});
-    options.url = others.front() + "/v1";
-    for (std::size_t i = 1; i < others.size(); ++i) options.endpoints.push_back(others[i] + "/v1");
-    options.endpoints.push_back(alive.url("/v1"));
+    auto options = test::served_at<OpenAiOptions>(
+        other + "/v1", {.endpoints = {alive.url("/v1")}, .server = std::nullopt, .http = {.watch = w.watch}});
     options.http.timeout_s = 0.2;
     OpenAi model(options);
-    for (const auto& outcome : test::ask(model, std::vector<Prompt>(8, Prompt("q")))) CHECK(outcome.ok());
+    for (const auto& outcome : test::ask(model, std::vector<Prompt>(4, Prompt("q")))) CHECK(outcome.ok());
   }
 }
 
