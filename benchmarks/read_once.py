@@ -1,5 +1,5 @@
-"""Prompt tokens that llama.cpp reads in a run of DecEx-RAG: by our client, which sends samples of a prompt together,
-and one by one, as they would be sent without that. Beside both stands the prefix tree of all prompts: its tokens are
+"""Prompt tokens that llama.cpp reads in a run of DecEx-RAG, and a simulated server with a radix cache (vLLM, SGLang):
+for our client, and for its requests sent again in four orders. "x tree" compares with the prefix tree of all prompts,
 what a server reads that reads no prefix twice.
 
     python benchmarks/read_once.py MODEL.gguf [--questions 4] [--slots 8] [--prompts DIR]
@@ -15,7 +15,7 @@ import tempfile
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
+from itertools import groupby, pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -53,23 +53,57 @@ def common(a: list[int], b: list[int]) -> int:
     return next(places, min(len(a), len(b)))
 
 
-def prefix_tree(model: esp.LlamaCpp, requests: list[dict[str, Any]]) -> int:
-    """The tokens of the prefix tree of the requests' prompts."""
-    address = model.engine.url.removesuffix("/v1")
-    prompts = []
-    for messages in {json.dumps(request["messages"]) for request in requests}:
-        text = json.loads(post(f"{address}/apply-template", {"messages": json.loads(messages)}))["prompt"]
-        asked = {"content": text, "add_special": True, "parse_special": True}
-        prompts.append(json.loads(post(f"{address}/tokenize", asked))["tokens"])
-    prompts.sort()
-    shared = [common(a, b) for a, b in pairwise(prompts)]
-    return sum(map(len, prompts)) - sum(shared)
+Tokens = list[int]
+Message = tuple[Tokens, dict[str, Any]]
 
 
-def one_by_one(model: esp.LlamaCpp, requests: list[dict[str, Any]]) -> None:
-    """Sends each sample alone. Two for each slot are under way."""
+def tokens_of(model: esp.LlamaCpp, request: dict[str, Any]) -> Tokens:
+    address = model.engine.url[: -len("/v1")]
+    text = json.loads(post(f"{address}/apply-template", {"messages": request["messages"]}))["prompt"]
+    asked = {"content": text, "add_special": True, "parse_special": True}
+    return list(json.loads(post(f"{address}/tokenize", asked))["tokens"])
+
+
+def prefix_tree(prompts: list[Tokens]) -> int:
+    """The tokens of the prefix tree of prompts."""
+    ordered = sorted(prompts)
+    return sum(map(len, ordered)) - sum(common(a, b) for a, b in pairwise(ordered))
+
+
+def orders(samples: list[Message], questions: int) -> dict[str, list[list[Message]]]:
+    """Lanes of messages: what stands in one goes one after the other. Depth-first each question has one: they are cut
+    where neighbours share least."""
+    groups = [list(group) for _, group in groupby(samples, key=lambda sample: sample[0])]
+    together = [(group[0][0], group[0][1] | {"n": len(group)}) for group in groups]
+    siblings = sorted(together, key=lambda message: (str(message[1]["messages"]).count("<search>"), message[0]))
+    deep = sorted(together, key=lambda message: message[0])
+    shared = [common(a[0], b[0]) for a, b in pairwise(deep)]
+    cuts = sorted(sorted(range(1, len(deep)), key=lambda place: shared[place - 1])[: questions - 1])
+    alone = {"one by one": samples, "with n": together, "with n, siblings": siblings}
+    apart = {name: [[message] for message in order] for name, order in alone.items()}
+    return apart | {"with n, depth-first": [deep[i:j] for i, j in pairwise([0, *cuts, len(deep)])]}
+
+
+def sent_again(model: esp.LlamaCpp, order: list[list[Message]]) -> None:
+    """Two lanes for each slot are under way."""
     with ThreadPoolExecutor(2 * model.engine.slots) as threads:
-        list(threads.map(lambda body: post(f"{model.engine.url}/chat/completions", body), requests))
+        url = f"{model.engine.url}/chat/completions"
+        list(threads.map(lambda lane: [post(url, body) for _, body in lane], order))
+
+
+def read_by_radix(order: list[list[Message]], at_once: int, room: int) -> int:
+    """What a server with one cache for all prompts reads, whose oldest ones go where it has no room. What is under way
+    together is in no cache yet."""
+    cache: list[Tokens] = []
+    read = 0
+    for place in range(0, len(order), at_once):
+        for step in zip_longest(*order[place : place + at_once]):
+            batch = [message[0] for message in step if message]
+            read += sum(len(one) - max((common(one, kept) for kept in cache), default=0) for one in batch)
+            cache += batch
+            while prefix_tree(cache) > room:
+                cache.pop(0)
+    return read
 
 
 def main() -> None:
@@ -82,26 +116,26 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         world = Path(folder) / "world"
         esp.write_world(world, passages=300, questions=options.questions, seed=1)
-        files: dict[str, Any] = {"questions": world / "questions.jsonl", "corpus": world / "corpus.jsonl"}
-        if options.prompts:
-            files["prompts"] = options.prompts
+        asked: dict[str, Any] = {"method": "decex", "constrain": "off", "set": SETTINGS, "prompts": options.prompts}
+        asked |= {name: world / f"{name}.jsonl" for name in ("questions", "corpus")}
         with esp.LlamaCpp(options.model, slots=options.slots, context=1024) as model:
             start = time.perf_counter()
-            run = esp.expand(
-                method="decex", **files, model=model, out=Path(folder) / "run", constrain="off", set=SETTINGS
-            )
-            seconds = time.perf_counter() - start
-            together = read_so_far(model)
-            requests = requests_of(run.out / "journal.sqlite")
-            tree = prefix_tree(model, requests)
-        with esp.LlamaCpp(options.model, slots=options.slots, context=1024) as model:
-            start = time.perf_counter()
-            one_by_one(model, requests)
-            apart, apart_seconds = read_so_far(model), time.perf_counter() - start
-    print(f"{len(requests)} samples, {options.slots} slots")
-    print(f"prefix tree of the prompts  {tree:8,} tokens")
-    print(f"our client                  {together:8,} tokens read, {together / tree:5.2f} of the tree, {seconds:.1f} s")
-    print(f"one by one                  {apart:8,} tokens read, {apart / tree:5.2f} of the tree, {apart_seconds:.1f} s")
+            run = esp.expand(**asked, model=model, out=Path(folder) / "run")
+            took = time.perf_counter() - start
+            told = sum(one["read"] for one in run.summary["prompt_cache"].values())
+            assert told == read_so_far(model)
+            samples = [(tokens_of(model, request), request) for request in requests_of(run.out / "journal.sqlite")]
+        tree = prefix_tree([tokens for tokens, _ in samples])
+        print(f"{len(samples)} samples, {options.slots} slots, prefix tree of the prompts: {tree:,} tokens\n")
+        print(f"{'':20}{'llama.cpp':>10}{'x tree':>8}{'s':>7}{'radix':>10}{'x tree':>8}")
+        print(f"{'our client':20}{told:10,}{told / tree:8.2f}{took:7.1f}")
+        for name, order in orders(samples, options.questions).items():
+            with esp.LlamaCpp(options.model, slots=options.slots, context=1024) as model:
+                start = time.perf_counter()
+                sent_again(model, order)
+                took, read = time.perf_counter() - start, read_so_far(model)
+            radix = read_by_radix(order, options.slots, options.slots * 1024)
+            print(f"{name:20}{read:10,}{read / tree:8.2f}{took:7.1f}{radix:10,}{radix / tree:8.2f}")
 
 
 if __name__ == "__main__":

@@ -79,6 +79,7 @@ OPTIONS = {
     "value_server": "--values URL (`values`)",
     "value_head": "--values FILE (`values`)",
     "espalier.api": "--model URL?api=completions",
+    "espalier.protocol": "--set protocol=tools",
 }
 """Options of the command line, settings, options of `--set` and keywords, by Python's name. Where others still have the
 name, it stands behind the command ("espalier" for all), the method, the class or the kind that lost it."""
@@ -181,7 +182,7 @@ def naming() -> Iterator[None]:
         yield
     except ValueError as error:
         found = re.match(r"unknown (option|setting) '([\w.-]+)'(?: of ([\w-]+))?", str(error))
-        if found and (instead := instead_of(found[2], found[3] or "")):
+        if found and (instead := instead_of(found[2], found[3] or ("espalier" if found[1] == "setting" else ""))):
             raise ValueError(said(f"{found[1]} '{found[2]}'", instead)) from None
         if (found := re.match(r"unknown method '(.*?)'", str(error))) and (name := method_meant(found[1])):
             raise ValueError(f"unknown method '{found[1]}', did you mean '{name}'?") from None

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@ namespace espalier::testing {
 
 /// What a test may ask of a ShuffledService after the run.
 struct Traffic {
+  std::function<void(const void*)> hear = {};  ///< gets each request as it comes
   std::size_t submitted = 0, answered = 0, cancelled = 0, most_in_flight = 0;
 };
 
@@ -27,6 +29,7 @@ class ShuffledService final : public Service<In, Out> {
   void submit(Ticket ticket, const In& request) override {
     waiting_.emplace_back(ticket, request);
     if (!traffic_) return;
+    if (traffic_->hear) traffic_->hear(&request);
     ++traffic_->submitted;
     traffic_->most_in_flight = std::max(traffic_->most_in_flight, waiting_.size());
   }

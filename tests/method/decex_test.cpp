@@ -22,6 +22,28 @@ using namespace espalier::testing;
 using Options = method::DecExRagOptions;
 using Environment = method::detail::DecExRagEnvironment;
 
+TEST_CASE("siblings are asked together and in the order of the tree, however replies come") {
+  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+    std::vector<Prompt> asked;
+    Traffic traffic{.hear = [&](const void* request) { asked.push_back(*static_cast<const Prompt*>(request)); }};
+    const auto answer = [model = searcher()](const Prompt& prompt) mutable { return model({&prompt, 1}).front(); };
+    (void)grow_decex_over({}, [&](Scheduler& scheduler) {
+      return scheduler.model(shuffled<Prompt, Completion>(answer, seed, &traffic), Scheduler::unlimited);
+    });
+    for (std::size_t i = 1; i < asked.size(); ++i) {
+      if (asked[i].sample() == 0 || asked[i].sample() >= 1U << 19) continue;  // the first one, or drawn again
+      CHECK(asked[i].shared_body() == asked[i - 1].shared_body());
+      CHECK(asked[i].sample() == asked[i - 1].sample() + 1);
+    }
+    CHECK(asked.size() > 20);
+    const auto first = [&](const char* text) {
+      return std::ranges::find_if(asked, [&](const Prompt& prompt) { return shows(prompt, text); }) - asked.begin();
+    };
+    CHECK(first("Which capital?") < first("Which city?"));
+    CHECK(first("About bad") < first("About good"));
+  }
+}
+
 TEST_CASE("the pruned search takes the text's path: own knowledge fails, the best query wins, the vote ends it") {
   // Layer 1: samples 0 and 2 agree on one sub-question, sample 1 differs; all rollouts from both end in Rome (0), so
   // the one with two samples goes on. Own answers: two agree on Lyon, the third cannot be read, also after two more

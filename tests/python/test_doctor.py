@@ -69,21 +69,16 @@ def test_another_distribution_under_our_name_is_a_problem(doctor, files: Path, m
 
 def test_a_server_is_asked_for_real(doctor, monkeypatch, files: Path, tmp_path: Path):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    code, found, requests = asked(doctor, "an answer", *inputs(files), "--out", tmp_path / "out")
+    told = completion("an answer", cached_tokens=2)
+    code, found, requests = asked(doctor, lambda _: told, *inputs(files), "--out", tmp_path / "out")
     assert code == 0, found
     assert found["model"][0]["found"].startswith("m answered in")
+    assert found["model"][0]["found"].endswith(" s; prompt tokens: 7 asked of servers, which reused 2 and read 5")
     assert [finding["found"] for finding in found["model's server"]] == ["vllm"]
     assert found["key"][0]["found"] == "OPENAI_API_KEY is set"
     prompts = [part for part in found if part.startswith("prompt ")]
     # "an answer" has no marks, so all prompts are asked again under a grammar.
     assert len(requests) == 1 + 2 * len(prompts) and {request["model"] for request in requests} == {"m"}
-
-
-def test_a_server_that_says_what_it_had_read_before_is_quoted(doctor):
-    told = {"prompt_tokens_details": {"cached_tokens": 2}}
-    found = asked(doctor, lambda _: completion("a", **told))[1]["model"][0]["found"]
-    assert found.endswith(" s; prompt tokens: 7 asked of servers, which reused 2 and read 5")
-    assert asked(doctor, "a")[1]["model"][0]["found"].endswith(" s")
 
 
 def test_a_server_that_does_not_say_what_it_is_is_a_warning(doctor):
@@ -173,14 +168,14 @@ def test_people_get_a_line_each_with_what_to_do(capsys, tmp_path: Path, monkeypa
 
 def test_prompts_are_asked_as_a_run_asks_them(doctor, files: Path):
     """With tools and without thoughts."""
-    more = (*inputs(files), "--method", "search-r1", "--protocol", "tools", "--set", "thinking=off")
+    more = (*inputs(files), "--method", "search-r1", "--set", "protocol=tools", "--set", "thinking=off")
     _, _, requests = asked(doctor, "<answer>Cervantes</answer>", *more)
     with_tools = [request for request in requests if request.get("tools")]
     assert with_tools and all(one["chat_template_kwargs"] == {"enable_thinking": False} for one in with_tools)
 
 
 def test_calls_that_cannot_be_read_are_not_tried_under_a_grammar(doctor, files: Path):
-    more = (*inputs(files), "--protocol", "tools", "--method", "search-r1")
+    more = (*inputs(files), "--set", "protocol=tools", "--method", "search-r1")
     _, found, _ = asked(doctor, "I do not know.", *more)
     assert "prompts" not in found
     said = [findings[0] for part, findings in found.items() if part.startswith("prompt ")]

@@ -174,9 +174,8 @@ def test_thinking_is_refused_where_no_server_is_told_of_it(key: str, data: dict[
     assert not model.batches
 
 
-@pytest.mark.parametrize("chosen", [{"protocol": "tools"}, {"set": {"protocol": "tools"}}])
-def test_tools_are_refused_where_a_model_is_not_told_of_them(chosen, data, tmp_path):
-    model = Counted()
+def test_tools_are_refused_where_a_model_is_not_told_of_them(data, tmp_path):
+    model, chosen = Counted(), {"set": {"protocol": "tools"}}
     with pytest.raises(ValueError, match="option 'protocol' cannot be tools beside a function or hf: as model"):
         esp.answer(**asked(data, tmp_path / "out", model=model, model_name="fixed", **chosen))
     assert not model.batches

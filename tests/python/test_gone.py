@@ -104,9 +104,11 @@ def test_where_a_name_still_lives_elsewhere_only_what_lost_it_is_told(files, tmp
             esp.Method("decex", set={name: 1})
     with pytest.raises(TypeError, match=r"^Uct\(\): option 'normalise' is gone since 0.3.0"):
         esp.search.Uct(normalise="minmax")  # type: ignore[call-arg]
-    for line in (["answer", "--api=chat"], ["train", "rft", "--rounds=2"], ["index", "build", "--vectors=float16"]):
+    with pytest.raises(ValueError, match=r"^setting 'protocol' is gone since 0.3.0: --set protocol=tools"):
+        check("expand", {"protocol": "tools"})
+    for line in ("answer --api=chat", "expand --protocol=a", "train rft --rounds=2", "index build --vectors=float16"):
         with pytest.raises(SystemExit):
-            main(line)
+            main(line.split())
         assert " is gone since 0.3.0: " in capsys.readouterr().err
     expanded(files, tmp_path, limit=1)
     with pytest.raises(ValueError, match=r"^annotation 'rollouts' is gone since 0.3.0: curtail=none"):

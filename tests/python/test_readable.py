@@ -93,7 +93,7 @@ def test_replies_that_max_tokens_cut_are_counted_apart(files: Path, tmp_path: Pa
     assert step["cut"] == step["calls"] - step["readable"] > 0
     assert summary["first_unread"]["step"]["cut_at"] == 17 and summary["first_unread"]["step"]["in_thought"]
     assert "--set sampling.step.max_tokens=N" in "".join(_summary.readable(summary))
-    both = "--set repair=true and --prompts DIR help small models, without --protocol tools also --constrain always"
+    both = "--set repair=true and --prompts DIR help small models, without protocol=tools also --constrain always"
     assert _summary.helps("search-r1") == both and _summary.helps("decex") == f"{both} and --set shots=2"
 
 

@@ -52,7 +52,7 @@ def test_options_say_their_types_choices_and_defaults():
     options = options_of(parser)
     assert options["timeout"].type is float and options["timeout"].help == "seconds per attempt (300)"
     assert options["in-flight"].type is int and options["in-flight"].metavar == "N"
-    assert options["protocol"].choices == ["tags", "tools"]
+    assert options["preset"].choices == ["paper", "code"]
     line = ["--questions", "q", "--out", "o", "--no-journal", "--stream", "--endpoint", "a", "--endpoint", "b"]
     read = parser.parse_args(line)
     assert (read.journal, read.stream, read.overwrite) == (False, True, None)

@@ -314,14 +314,13 @@ TEST_CASE("an option that contradicts its setting is refused") {
   const auto refused = [&](const std::string& option, const std::string& value, const auto& change) {
     auto settings = files.settings(server, "never");
     change(settings);
-    settings.set = {{option, value}};
+    settings.set.emplace_back(option, value);
     CHECK_THROWS_WITH_AS(run::Job{settings}, doctest::Contains(("option '" + option + "' is " + value).c_str()),
                          std::invalid_argument);
   };
   refused("constrain", "on", [](auto& settings) { settings.constrain = "off"; });
   refused("constrain", "draft", [](auto& settings) { settings.constrain = "always"; });
-  refused("protocol", "tags", [](auto& settings) { settings.protocol = "tools"; });
-  const auto tools = [](auto& settings) { settings.protocol = "tools"; };
+  const auto tools = [](auto& settings) { settings.set = {{"protocol", "tools"}}; };
   refused("constrain", "on", tools);
   refused("sampling.rollout.constrain", "draft", tools);
   for (const char* constrain : {"always", "draft"}) {
@@ -333,7 +332,7 @@ TEST_CASE("an option that contradicts its setting is refused") {
   }
   auto called = files.settings(server, "called");
   tools(called);
-  called.set = {{"sampling.sub_query.constrain", "on"}};  // its replies have no marks, so they call no tool
+  called.set.emplace_back("sampling.sub_query.constrain", "on");  // its replies have no marks, so they call no tool
   CHECK_NOTHROW(run::Job{called});
   auto agreed = files.settings(server, "agreed");
   agreed.constrain = "always";

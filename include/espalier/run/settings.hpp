@@ -120,7 +120,6 @@ struct Settings {
 
   Task task = Task::expand;
   std::string method = "decex";
-  std::string protocol = "tags";                         ///< how replies name their action: "tags" or "tools"
   std::string preset;                                    ///< "paper" or "code": options before `set`
   std::vector<std::pair<std::string, std::string>> set;  ///< search options by name
   std::string prune;                                     ///< pruning policies by text

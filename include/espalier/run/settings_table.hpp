@@ -44,8 +44,6 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
       {"search",
        {{"method", &s.method, "method", "METHOD", "method", "which method searches"},
         {"preset", &s.preset, "preset", "", "options", "as the method's paper or its code has them", "paper, code"},
-        {"protocol", &s.protocol, "protocol", "", "options",
-         "how replies name their action: tags in their text, or calls of the chat API's tools", "tags, tools"},
         {"set", &s.set, "set", "OPTION=VALUE", "options", "a search option. `espalier options` lists them"},
         {"prune", &s.prune, "prune", "POLICY", "options", "the search option `prune`, as top_k:2 or threshold:0.3"},
         {"constrain", &s.constrain, "constrain", "", "options",

@@ -24,7 +24,7 @@ CONNECTION = ("api_key_file", "extra_body")
 MODEL = ("api", "server", "stream", *CONNECTION)
 ENCODER = ("encoder", "encoder_name", "encoder_profile")
 PROMPTS = (
-    *("method", "preset", "set", "constrain", "protocol", "thinking", "prompts", "seed"),
+    *("method", "preset", "set", "constrain", "thinking", "prompts", "seed"),
     *("model", "model_name", "models", "endpoints", *MODEL),
 )
 RETRIEVER = ("corpus", "index", "retriever", "retriever_name", "retriever_api", *ENCODER, *CONNECTION)
@@ -140,7 +140,7 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
         return
     own = {"constrain": "auto", **taken(settings, PROMPTS), **limits_of(settings)}
     chosen = dict(own.get("set") or {})
-    tools = "tools" in (own.get("protocol"), chosen.get("protocol"))
+    tools = chosen.get("protocol") == "tools"
     decides = own["constrain"] == "auto" and "constrain" not in chosen and not tools
     ruled = set[str]()
     try:

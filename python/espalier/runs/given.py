@@ -143,8 +143,7 @@ class _Resolved:
         return self.plain.get("thinking") or "" if own else ""
 
     def _refuse_tools(self) -> None:
-        chosen = self.plain.get("protocol"), dict(self.plain.get("set") or {}).get("protocol")
-        if "tools" in chosen:
+        if dict(self.plain.get("set") or {}).get("protocol") == "tools":
             raise ValueError("option 'protocol' cannot be tools beside a function or hf: as model: it is told of none")
 
     def _check_beside(self, key: str, source: Source) -> None:

@@ -17,7 +17,6 @@ class RunSettings(TypedDict, total=False):
 
     method: str | None
     preset: Literal["paper", "code"] | None
-    protocol: Literal["tags", "tools"] | None
     set: Mapping[str, object] | None
     prune: str | PruningLike | None
     constrain: Literal["auto", "off", "always", "draft"] | None

@@ -227,7 +227,7 @@ def helps(method: str) -> str:
     """What helps a model to write what a method reads."""
     options = _core.method_options(method) if method in _core.method_names() else []
     shots = " and --set shots=2" if any(option == "shots" for option, *_ in options) else ""
-    tags = f"without --protocol tools also --constrain always{shots}"
+    tags = f"without protocol=tools also --constrain always{shots}"
     return f"--set repair=true and --prompts DIR help small models, {tags}"
 
 

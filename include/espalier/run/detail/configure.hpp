@@ -41,14 +41,11 @@ inline void configure(Settings& settings, method::Method& method, sim::Skills& s
       .shown_if_changed();
   if (settings.preset == "paper") lexical = {0.9, 0.4, "english-lucene"};
   if (!settings.preset.empty()) method.preset(settings.preset);
-  if (settings.protocol != "tags") method.options().set("protocol", settings.protocol);
   if (!settings.prune.empty()) method.options().set("prune", settings.prune);
   if (!settings.given.prune.empty()) method.options().prune_by(settings.given.prune);
   const std::string constrain = settings.constrain == "always" ? "on" : settings.constrain;
   if (constrain == "on" || constrain == "draft") method.options().set("constrain", constrain);
   for (const auto& [name, value] : settings.set) {
-    if (name == "protocol" && settings.protocol != "tags" && value != settings.protocol)
-      bad_option(name, value, "what --protocol says");
     if (name == "constrain" && constrain != "auto" && value != constrain)
       bad_option(name, value, "what --constrain says");
     if (name == "prune" && !settings.prune.empty() && value != settings.prune)

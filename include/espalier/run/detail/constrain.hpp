@@ -108,8 +108,8 @@ class ConstrainDecision {
     const auto chosen = [&](const std::string& option) {
       return std::ranges::count(settings.set, option, [](const auto& one) { return one.first; }) > 0;
     };
-    if (settings.constrain != "auto" || settings.protocol == "tools" || chosen("constrain") || chosen("protocol"))
-      return;
+    const std::pair<std::string, std::string> tools{"protocol", "tools"};
+    if (settings.constrain != "auto" || chosen("constrain") || std::ranges::count(settings.set, tools) > 0) return;
     std::map<std::string, std::string> before;
     if (const auto file = folder_ / "run.json"; std::filesystem::exists(file) && !settings.output.overwrite)
       before = output::detail::read_flat_json(file.string());

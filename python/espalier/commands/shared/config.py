@@ -70,7 +70,7 @@ def words_of(file: Path, command: str, options: Mapping[str, argparse.Action], o
         if name == "command":
             continue
         if name not in keys:
-            raise InputError(f"{file}: {unknown(name, keys, 'key', command)}")
+            raise InputError(f"{file}: {unknown(name, keys, 'key', f'espalier {command}')}")
         listed = isinstance(options[name], argparse._AppendAction)
         if value is None or (listed and name not in MAPPINGS and name in own):
             continue
