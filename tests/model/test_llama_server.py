@@ -164,7 +164,7 @@ def test_a_run_whose_replies_come_in_chunks_is_the_same(server: Server, tmp_path
 def test_a_run_that_keeps_tokens_grows_the_same_trees(tmp_path: Path):
     data = {name: ROOT / "examples/real" / f"{name}.jsonl" for name in ("questions", "corpus")}
     options = {"form": "policy", "k": 2, "n": 2, "max_tokens": 32, "max_calls": 16}
-    given = {"model": f"gguf:{MICRO}?slots=4&context=2048&threads=1", "set": options, "limit": 1, "constrain": "off"}
+    given = {"model": f"gguf:{MICRO}?slots=4&threads=1", "set": options, "limit": 1, "constrain": "off"}
     for name, keeps in (("plain", False), ("kept", True)):
         assert esp.expand(**data, **given, keep_tokens=keeps, out=tmp_path / name).open == 0
     assert (tmp_path / "kept/trees.jsonl").read_bytes() == (tmp_path / "plain/trees.jsonl").read_bytes()
