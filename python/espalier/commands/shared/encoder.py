@@ -15,6 +15,9 @@ ANALYZERS = ("simple", "english-lucene")
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
     what = "an embeddings server, up to /v1, or in this process gguf:FILE"
     add_setting(parser, "encoder", what)
+    add_setting(
+        parser, "wait", "seconds that the first answer of a server may take, and its start (15, 30 if it is silent)"
+    )
 
 
 def add_retriever_option(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +35,7 @@ def encoder_of(arguments: argparse.Namespace) -> HttpEncoder | None:
     name, profile = chosen.get("encoder_name", ""), chosen.get("encoder_profile", "none")
     if source := encoder_source_of(address):
         return opened_encoder(source, name, profile)
-    return HttpEncoder(address, name, profile=profile)
+    return HttpEncoder(address, name, profile=profile, wait=arguments.wait or 0.0)
 
 
 def retriever_over(index: Index, arguments: argparse.Namespace) -> Retriever:
