@@ -454,7 +454,8 @@ TEST_CASE("a client with several servers may be destroyed in every state") {
   OpenAi model(options);
   const auto asked = prompts(60, 1);
   for (std::size_t i = 0; i < asked.size(); ++i) model.submit(i, asked[i]);
-  while (a.received().size() < 4) (void)model.poll(std::chrono::milliseconds(5));
+  std::size_t answered = 0;  // where few questions fall to `a`, it holds few and the others are answered
+  while (a.received().size() < 4 && answered < 40) answered += model.poll(std::chrono::milliseconds(5)).size();
 }
 
 TEST_CASE("equal greedy prompts of several questions are asked once, sampled ones only under one seed") {

@@ -176,14 +176,13 @@ class HttpService : public Service<In, Out> {
   void fail(Message& message, const BackendError& error) {
     under_way_.erase(message.id);
     const bool permanent = error.kind() != BackendError::Kind::transport;
-    const std::optional<Out> item = permanent ? understood(error) : std::nullopt;
-    const bool split = permanent && !item && message.tickets.size() > 1;
+    Outcome<Out> outcome = std::make_exception_ptr(error);
+    if (permanent)
+      if (auto item = understood(error)) outcome = std::move(*item);
+    const bool split = permanent && !outcome.ok() && message.tickets.size() > 1;
     for (std::size_t i = message.tickets.size(); split && i-- > 0;) put_back(message, i, true);
-    for (const auto& ticket : message.tickets) {
-      if (!ticket || split) continue;
-      if (item) ready_.emplace_back(*ticket, *item);
-      else ready_.emplace_back(*ticket, std::make_exception_ptr(error));
-    }
+    for (const auto& ticket : message.tickets)
+      if (ticket && !split) ready_.emplace_back(*ticket, outcome);
     dispatch();
   }
   void put_back(const Message& message, std::size_t i, bool alone) {
