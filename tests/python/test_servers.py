@@ -121,7 +121,8 @@ def test_an_ending_of_a_server_is_one_of_answers_where_an_option_names_it(files:
 
 
 def test_what_a_filter_holds_back_is_asked_once_and_the_cause_is_told(files: Path, tmp_path: Path):
-    with ending("content_filter") as server:
+    filtered = json.dumps({"error": {"message": "content_filter: blocked", "code": "content_filter"}}).encode()
+    with ModelServer(lambda request: (200, filtered), "vllm") as server:
         model = ["--method", "direct", "--model", server.url, "--model-name", "m", "--constrain", "off"]
         said = refused(1, "answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path)
         assert "A filter of the server holds this back. Mend that" in said and len(server.requests) == 2

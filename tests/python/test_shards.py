@@ -204,7 +204,8 @@ def test_memory_holds_blocks_of_rows_and_not_the_files(whole, three, tmp_path, m
                     provenance = {"tree": f"q{place}", "row": row}
                     sft.write(json.dumps({"text": "x" * 200, "provenance": provenance}) + "\n")
     tracemalloc.start()
-    merge.write_rows([Shard(folder, {}, 1, 4) for folder in folders[::-1]], "sft.jsonl", tmp_path / "sft.jsonl")
+    shards = [Shard(folder, {"outputs": {"sft.jsonl.bytes": 1}}, 1, 4) for folder in folders[::-1]]
+    merge.write_rows(shards, "sft.jsonl", tmp_path / "sft.jsonl")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     found = [(row["provenance"]["tree"], row["provenance"]["row"]) for row in rows(tmp_path / "sft.jsonl")]

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError, first_line, needed
-from ..local.template import check_templates, in_template
 from .calls import Reply, schema, user
 from .records import Dialogue
+from .template import check_templates, in_template
 
 IGNORED = -100
 """The label of a token that is not learned."""

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Error, InputError, needed
+from ..export.template import check_templates
 from ..io.terminal import say
 from .gguf import Header, content_hash, read_header
 from .memory import available_memory, default_threads, gib
-from .template import check_templates
 
 SLOTS = 8
 CONTEXT = 4096

@@ -10,12 +10,12 @@ from typing import Any
 
 from .._core import Completion, Prompt
 from ..errors import BackendError, Error, InputError, MissingPart
+from ..export.template import check_templates, in_template
 from ..io.files import read_text
 from .decoding import Decoder, Keep, bare_text, prefilled
 from .folder import check_folder, folder_hash, loaded, weights
 from .llama_cpp import Held
 from .memory import available_memory, gib
-from .template import check_templates, in_template
 
 
 class Transformers(Held):

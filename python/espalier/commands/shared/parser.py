@@ -12,7 +12,7 @@ from ...gone import unknown
 
 EXIT_CODES = """exit codes:
   0    everything is done
-  1    a failure left questions open, or `doctor` found a problem. Run the same command again to go on
+  1    a failure left questions open, `doctor` found a problem, or memory was too little. Run the same again to go on
   2    a bad option, prompts with a problem (`prompts check`), or a part that is not in this build
   3    a file that cannot be read or written, bad data in one, or a folder where another process works
   4    no question is open, but some failed, or no reply of an annotation was read. Running again changes nothing

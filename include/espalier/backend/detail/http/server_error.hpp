@@ -77,10 +77,7 @@ inline BackendError::Kind failure_kind(long status, const ServerError& error) {
     return status == 408 || status == 409 || status == 429 || status >= 500 ? Kind::transport : Kind::permanent;
   const bool last = has_any(said, {"badrequesterror", "notfounderror", "authentication_error", "permission_error",
                                    "invalid_request_error", "invalid_api_key", "invalid api key", "model_not_found",
-                                   "not_found_error", "not found", "does not exist", "unauthorized", "not supported",
-                                   // a filter of contents, which the same request meets again
-                                   "safety", "blocklist", "prohibited_content", "recitation", "guardrail",
-                                   "error_toxic", "'refusal'", "'sensitive'"});
+                                   "not_found_error", "not found", "does not exist", "unauthorized", "not supported"});
   return last ? Kind::permanent : Kind::transport;
 }
 
@@ -97,7 +94,8 @@ inline BackendError status_error(long status, const std::optional<simdjson::dom:
 /// A failure that comes as a reply with a good status: the server says that it failed, or does not say that it is done.
 /// Unlike damage, it is tried again however often it comes, unless its code or words are those of an end.
 struct FailedReply : BackendError {
-  explicit FailedReply(const std::string& what, const std::string& code = "", const std::string& type = "")
+  using BackendError::BackendError;
+  FailedReply(const std::string& what, const std::string& code, const std::string& type)
       : BackendError(what, failure_kind(200, {what, code, type})) {}
 };
 
