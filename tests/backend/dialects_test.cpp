@@ -218,9 +218,12 @@ TEST_CASE("a usage that cannot be is no usage, is said once, and the reply stays
     const std::string reply = events ? "data: " + whole + "\n\ndata: [DONE]\n\n" : whole + "\n";
     Told all;
     const auto watch = std::make_shared<HttpWatch>(600, [&](const std::string& what) { all.said.push_back(what); });
-    const OpenAiOptions chosen{.server = sort, .stream = stream, .http = {.max_attempts = 1, .watch = watch}};
-    all.completion =
-        test::exchange<OpenAi>(chosen, "/v1", std::vector{Prompt("q"), Prompt("r")}, reply).outcomes[1].value();
+    const OpenAiOptions chosen{.server = sort, .stream = stream, .http = {.max_attempts = 2, .watch = watch}};
+    FaultServer server([&](const Received& request, std::size_t) {
+      return Answer{.body = request.path == "/v1/models" ? "{}" : reply};
+    });
+    OpenAi model(test::served_at(server.url("/v1"), chosen));
+    all.completion = test::ask(model, std::vector{Prompt("q"), Prompt("r")})[1].value();
     CHECK(all.completion.text == "yes");
     return all;
   };

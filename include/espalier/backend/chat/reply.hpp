@@ -120,7 +120,7 @@ class ChatReply {
         reply.done_ = true;
       } else if (std::string text(line); !line.empty()) {
         const auto root = json.parse(text);
-        if (!root) throw FailedReply("the stream says: " + text, "", "");
+        if (!root) throw FailedReply("the stream says: " + text);
         reply.add(*root, true, failed);
       }
     }

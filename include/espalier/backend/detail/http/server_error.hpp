@@ -70,8 +70,8 @@ inline BackendError::Kind failure_kind(long status, const ServerError& error) {
                                 "`inputs` must have less"})) &&
       !access && !has_any(said, {"rate limit", "rate_limit", " per min", " per day", "quota"}))
     return Kind::too_long;
-  if (has_any(said, {"insufficient_quota", "exceeded your current quota", "content_filter", "content management policy",
-                     "data_inspection", "datainspection"}))
+  if (has_any(said, {"insufficient_quota", "exceeded your current quota", "content management policy"}) ||
+      has_any(error.code + error.type, {"content_filter", "data_inspection", "datainspection"}))  // no ending of a text
     return Kind::permanent;
   if (status / 100 != 2)
     return status == 408 || status == 409 || status == 429 || status >= 500 ? Kind::transport : Kind::permanent;
@@ -94,8 +94,7 @@ inline BackendError status_error(long status, const std::optional<simdjson::dom:
 /// A failure that comes as a reply with a good status: the server says that it failed, or does not say that it is done.
 /// Unlike damage, it is tried again however often it comes, unless its code or words are those of an end.
 struct FailedReply : BackendError {
-  using BackendError::BackendError;
-  FailedReply(const std::string& what, const std::string& code, const std::string& type)
+  explicit FailedReply(const std::string& what, const std::string& code = "", const std::string& type = "")
       : BackendError(what, failure_kind(200, {what, code, type})) {}
 };
 
