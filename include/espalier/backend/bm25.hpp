@@ -25,15 +25,13 @@ namespace espalier::backend {
 /// corpus order. Copies share one index. Only one thread at a time may call a copy.
 class Bm25 {
  public:
-  /// Builds an index in memory. Throws std::invalid_argument for an option out of range, and InputError for a passage
-  /// id that occurs twice.
+  /// Builds an index in memory. Throws std::invalid_argument for a bad option, InputError for a repeated passage id.
   explicit Bm25(std::vector<Passage> corpus, const Bm25Options& options = {})
       : Bm25(detail::AnyCorpus(distinct(std::move(corpus))), options) {}
   /// The same for a corpus in any form: it has size(), and passages by number.
   explicit Bm25(const detail::AnyCorpus& corpus, const Bm25Options& options = {})
       : Bm25(corpus, LexicalIndex(detail::LexicalBuilder(options)(corpus)), options.analyzer, options.threads) {}
-  /// Searches an existing index of the corpus. Throws Error if it was built of another number of passages or with
-  /// another analyzer.
+  /// Searches an existing index of the corpus. Throws Error if it has another number of passages or another analyzer.
   Bm25(detail::AnyCorpus corpus, LexicalIndex index, Analyzer analyzer, unsigned threads = 0)
       : state_(std::make_shared<State>(State{std::move(corpus), std::move(index), std::move(analyzer), threads})) {
     if (size() != state_->index.passages())
@@ -44,8 +42,7 @@ class Bm25 {
                   state_->analyzer.name() + "'");
   }
 
-  /// Writes an index to a file, for LexicalIndex::open(). Memory holds only the dictionary, eight bytes per passage,
-  /// and the threads' working data.
+  /// Writes an index to a file, for LexicalIndex::open(). Memory holds little more than its dictionary.
   static void write_index(const detail::AnyCorpus& corpus, const Bm25Options& options, const std::string& path) {
     detail::LexicalBuilder(options, path)(corpus);
   }

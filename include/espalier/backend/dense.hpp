@@ -66,8 +66,7 @@ class Candidates {
 
 /// Exact search over all rows. Eigen's products in single precision find every row that can be among the best k, given
 /// their largest possible rounding error. These rows are scored again in double precision, in a fixed order of sums,
-/// and ranked. So the result equals that of a plain double-precision loop, bit by bit, for any batch, thread count,
-/// compiler and processor.
+/// and ranked. So the result is that of a plain loop, bit by bit, for any batch, thread count, compiler and processor.
 class DenseIndex {
  public:
   struct Options {
@@ -124,8 +123,7 @@ class DenseIndex {
       if (vectors_.metric() == Metric::cosine) detail::normalise(vector);
       const double length = detail::length_of(vector);
       const double reach = l2 ? (longest + length) * (longest + length) : longest * length;
-      // The error of a sum of n products in any order is at most about n 2^-24 of the lengths' product, plus what is
-      // lost where numbers are tiny.
+      // The error of a sum of n products is at most about n 2^-24 of the lengths' product, plus what tiny numbers lose.
       const double margin = (size + 16) * 0x1.1p-24 * reach + size * double(std::numeric_limits<float>::min());
       none.emplace_back(std::min(queries[q].k, rows()), 2 * margin);
     }

@@ -120,8 +120,7 @@ class JournalRow {
 /// A store in a journal file. If the process is killed, everything that put() returned is kept.
 class SqliteStore final : public Store {
  public:
-  /// Opens or creates the file. Records are marked as paid by this `run` ("" = none). Throws StoreError that names the
-  /// file.
+  /// Opens or creates the file. Records are marked as paid by this `run`, "" = none. Throws StoreError.
   explicit SqliteStore(std::string file, const std::string& run = "")
       : file_(std::move(file), detail::JournalFile::Open::or_create) {
     const std::string columns = detail::JournalRow::columns;

@@ -13,9 +13,8 @@
 
 namespace espalier::detail {
 
-/// A file that appears whole or not at all. It is written under a temporary name in the same folder. commit()
-/// synchronises and renames it. Without commit(), or if that fails, it is removed. Throws InputError that names the
-/// path.
+/// A file that appears whole or not at all. It is written under a temporary name in its folder. commit() synchronises
+/// and renames it. Without that it is removed. Throws InputError that names the path.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path)

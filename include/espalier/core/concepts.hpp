@@ -14,8 +14,7 @@
 #include <vector>
 
 /// The concepts of search problems and policies. Wherever a result type is named, a `Task` of it is accepted too.
-/// Engines await tasks, and run as a plain loop where there are none. A function that takes a Context as its last
-/// argument may leave it out.
+/// Engines await tasks, and run as a plain loop where there are none. A last argument Context may be left out.
 namespace espalier {
 
 // --- Search problems ---------------------------------------------------------------------------------------------
@@ -102,8 +101,7 @@ concept HasStep = requires(E& env, const typename E::State& s, const typename E:
 
 }  // namespace detail
 
-/// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): up to n proposals. step(s, a): the next
-/// state.
+/// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): up to n proposals. step(s, a): next state.
 template <class E>
 concept Environment = detail::HasTypes<E> && detail::HasKinds<E> && detail::HasPropose<E> && detail::HasStep<E>;
 
@@ -164,8 +162,7 @@ concept RewardFunction = requires(const R& r, const State& s) {
 
 // --- Policies ------------------------------------------------------------------------------------------------------
 
-/// p(parent, child) -> score. The child with the highest score is selected. Or p.at(tree, parent id) -> f(child id) ->
-/// score, which sees siblings.
+/// p(parent, child) -> score, the highest wins. Or p.at(tree, parent id) -> f(child id) -> score, to see siblings.
 template <class P, class Value = double>
 concept SelectionPolicy = requires(const P& p, const Node<Value>& n) {
   { p(n, n) } -> std::convertible_to<double>;

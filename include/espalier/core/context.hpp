@@ -9,8 +9,7 @@
 
 namespace espalier {
 
-/// The place in a search from which a call is made. An optional last argument of the functions of environments and
-/// evaluators.
+/// The place in a search from which a call is made: an optional last argument for environments and evaluators.
 class Context {
  public:
   /// Where the ledger has a budget, make it at a moment that no order of completion can change: before the calls of a

@@ -22,8 +22,7 @@ constexpr std::uint64_t mix64(std::uint64_t z) noexcept {
 
 }  // namespace detail
 
-/// A 128-bit hash of bytes, used for keys of requests and for fingerprints of indexes and files. Equal on every
-/// platform.
+/// A 128-bit hash of bytes, for keys of requests and fingerprints of indexes and files. Equal on every platform.
 struct Hash {
   std::uint64_t high = 0;
   std::uint64_t low = 0;

@@ -61,8 +61,7 @@ class Ledger {
    public:
     static constexpr std::size_t kept = 200;  ///< bytes of its text at most, cut between two UTF-8 characters
 
-    /// One that was drawn under this seed and sample index. `max_tokens`: the limit that ended it, 0 = it ended by
-    /// itself.
+    /// One that was drawn under this seed and sample index. `max_tokens`: the limit that ended it, 0 = none.
     Unread(std::string_view whole, std::uint64_t max_tokens, Seed seed, std::uint32_t sample)
         : text(beginning(whole)), cut_at(max_tokens), rank_(seed.rank()), seed_(seed.value()), sample_(sample) {}
 
@@ -121,8 +120,7 @@ class Ledger {
   std::function<std::uint64_t(const Costs&)> calls_left{};
   /// The most prompt tokens for a byte of a prompt's text so far, 0 = none were reported. Never compared.
   double densest = 0;
-  /// Tokens of a prompt of so many bytes, if it is as dense as the densest one so far. Before any was reported, it is
-  /// taken for English text.
+  /// Tokens of a prompt of so many bytes, if it is as dense as the densest one so far, at first as English.
   [[nodiscard]] std::uint64_t prompt_tokens(std::size_t bytes) const {
     constexpr double english = 0.25;  // tokens for a byte
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) * (densest > 0 ? densest : english)));

@@ -28,8 +28,7 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// The candidate with the smallest edit distance to `name`, the first of equals. Empty if more than a third of the name
-/// would have to change.
+/// The candidate nearest to `name`, the first of equals. Empty if more than a third of the name would have to change.
 template <std::ranges::input_range Candidates>
 std::string nearest(std::string_view name, const Candidates& candidates) {
   std::string best;

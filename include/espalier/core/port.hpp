@@ -190,8 +190,7 @@ class PortState final : public PortBase {
 }  // namespace detail
 
 /// The way from a tree to a backend: `Out answer = co_await port(request)`. A cheap handle that any number of
-/// environments may hold. It hides the backend's type. Requests with a key() share the answer of an equal one in
-/// flight.
+/// environments may hold. It hides the backend's type. Requests of equal key() in flight share an answer.
 template <class In, class Out>
 class Port {
  public:

@@ -38,8 +38,7 @@ class PortScheduler {
     return add<In, Out>(std::move(backend), max_in_flight, last_);
   }
 
-  /// Sets a function that is called between steps and at least every 50 ms while waiting, for signals and progress. It
-  /// may throw to cancel the run.
+  /// Sets what is called between steps and at least every 50 ms, for signals and progress. It may throw to end the run.
   void on_turn(std::function<void()> hook) { on_turn_ = std::move(hook); }
 
   /// Lets a coroutine run at the next step. The task must live until it has ended.
@@ -48,8 +47,7 @@ class PortScheduler {
     agenda_.ready.push_back(task.handle());
   }
 
-  /// Runs everything that can run, until every coroutine waits or has ended. True if requests are still under way at a
-  /// backend.
+  /// Runs until every coroutine waits or has ended. True if requests are still under way at a backend.
   bool step() {
     advance();
     if (on_turn_) on_turn_();

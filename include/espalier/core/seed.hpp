@@ -27,8 +27,7 @@ class Seed {
     return Seed(Hasher().add(value_).add(name).finish().low, origin_, rank_);
   }
   [[nodiscard]] constexpr std::uint64_t value() const { return value_; }
-  /// The value of the root seed from which this one was derived, one per question. Used for execution hints, never for
-  /// draws.
+  /// The value of the root seed that this one comes from, one per question. For execution hints, never for draws.
   [[nodiscard]] constexpr std::uint64_t origin() const { return origin_; }
   /// Orders places for people: by depth, then by ordinal among siblings. Several places may share one.
   [[nodiscard]] constexpr std::uint64_t rank() const { return rank_; }

@@ -82,8 +82,7 @@ void take_findings(Node<A>& to, const Node<B>& from) {
   to.solved = from.solved;
 }
 
-/// True if the node was closed as it was proposed, because it could not be read or is a refusal. It has its parent's
-/// state.
+/// True if the node was closed as it was proposed: unreadable, or a refusal. It has its parent's state.
 template <class Value>
 constexpr bool closed_at_birth(const Node<Value>& node) {
   return (node.reason == Reason::malformed || node.reason == Reason::refused) && !node.evaluated;

@@ -36,8 +36,7 @@ inline std::string one_line(std::string_view text) {
 
 namespace detail {
 
-/// The first line that is not blank, as one_line() shows it, and at most `most` bytes of it. " ..." says that there is
-/// more.
+/// At most `most` bytes of the first line that is not blank, as one_line() shows it. " ..." says that there is more.
 inline std::string first_line(std::string_view text, std::size_t most) {
   const std::size_t begin = text.find_first_not_of(" \t\r\n"), end = text.find_last_not_of(" \t\r\n");
   if (begin == text.npos) return {};

@@ -34,8 +34,7 @@ std::string lone_node_text(const Node<Value>& node) {
   return node_text(fmt::format("kind {}", node.kind), node);
 }
 
-/// What a state or an action says: its question, its text, or what fmt makes of it. Nothing if its type has none of
-/// these.
+/// What a state or an action says: its question, its text, or what fmt makes of it. Nothing for other types.
 template <class T>
 std::optional<std::string> words_of(const T& part) {
   if constexpr (requires { std::string(part.question().text); }) return part.question().text;

@@ -21,8 +21,7 @@ class ReplyForm {
  public:
   /// A reply has at most about two units (see MarkFree) for three tokens that its marks leave: a third for the slot,
   /// and two thirds for the free text. With a block of thought, the thought has a half and the free text a sixth. A
-  /// slot that is a whole reply, or a trajectory, has all of them. Throws std::invalid_argument for a mark that is not
-  /// ASCII.
+  /// slot that is a whole reply, or a trajectory, has all. Throws std::invalid_argument for a mark beyond ASCII.
   ReplyForm(const Protocol& protocol, const Protocol::Purpose& purpose, std::uint32_t max_tokens)
       : protocol_(protocol), purpose_(purpose) {
     std::size_t marks = 0;  // bytes

@@ -86,8 +86,7 @@ class Prompt {
     return std::nullopt;
   }
   /// Identity of the request without the model: messages, sampling fields, stop strings, extra body and grammar. Seed
-  /// and sample index are included unless it is greedy (docs page "contracts"). Purpose, spans and protocol are not
-  /// included.
+  /// and sample index too, unless it is greedy (docs page "contracts"). Purpose, spans and protocol are left out.
   [[nodiscard]] Hash key() const { return key_; }
 
  private:

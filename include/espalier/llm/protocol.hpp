@@ -9,8 +9,7 @@
 
 namespace espalier {
 
-/// What a method declares about its prompts. It travels with every prompt. Parsers, the simulated model and the report
-/// read it.
+/// What a method declares about its prompts. It travels with each. Parsers, the simulated model and the report read it.
 struct Protocol {
   /// An opening and a closing mark in model text, such as `<answer>` and `</answer>`. Special cases:
   /// - no marks: the whole reply,

@@ -71,8 +71,7 @@ class Path {
     co_return std::move(drawn->action);
   }
 
-  /// Takes a step. A query is searched, and its documents follow. No budget stops a step whose text is already paid
-  /// for.
+  /// Takes a step. A query is searched, and its documents follow. No budget stops a step whose text is paid for.
   Task<void> take(rag::Action action) {
     if (closed_) co_return;
     const Context context = next();

@@ -13,8 +13,7 @@
 
 namespace espalier::method {
 
-/// A data file that a method makes from its trees. `rows` is called once per finished tree and appends rows to the
-/// text.
+/// A data file that a method makes from its trees. `rows` appends a finished tree's rows to the text.
 struct Product {
   std::string file;
   std::function<void(const output::TreeRecord&, std::string&)> rows;

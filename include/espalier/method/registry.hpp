@@ -34,8 +34,7 @@ struct Registered {
   }
 };
 
-/// The methods of this program: those whose faces it includes, and your own. Include <espalier/method/all.hpp> for all
-/// methods of the library.
+/// The methods of this program: those whose faces it includes (<espalier/method/all.hpp> has all), and your own.
 inline std::vector<std::string> method_names() {
   std::vector<std::string> names;
   for (const auto& [name, make] : detail::methods()) names.push_back(name);

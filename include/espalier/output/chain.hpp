@@ -65,12 +65,10 @@ struct Better {
 
 }  // namespace detail
 
-/// True if the search had gold answers, which may have steered the tree. This holds even for rewards that ignore gold,
-/// such as agreement.
+/// True if the search had gold answers, which may have steered the tree, even for rewards that ignore gold.
 inline bool oracle(const rag::Tree& tree) { return tree.state(tree.root()).has_gold(); }
 
-/// A node's own reward: the mean over its rollouts, or a terminal node's reward. Index = node. Nothing if it was never
-/// evaluated.
+/// Own rewards by node: the mean over its rollouts, or a terminal node's reward. Nothing if it was never evaluated.
 inline std::vector<std::optional<double>> rewards(const rag::Tree& tree) {
   std::vector<double> counts(tree.size());
   for (const auto& rollout : tree.rollouts) ++counts[rollout.node];
@@ -89,8 +87,7 @@ struct BestAnswer {
   bool complete = false;  ///< false: taken from rollouts, because no chain reached an answer
 };
 
-/// The ends of complete chains, in order of creation. They include open nodes with an answer, which a search may not
-/// have visited again.
+/// The ends of complete chains, in order of creation. Open nodes with an answer are among them.
 inline std::vector<NodeId> complete_chains(const rag::Tree& tree) {
   std::vector<NodeId> ends;
   for (NodeId id = 1; id < tree.size(); ++id)
@@ -101,8 +98,7 @@ inline std::vector<NodeId> complete_chains(const rag::Tree& tree) {
 
 /// The answer of a tree. If the search annotated a node with "selected" = 1, it is that node's answer. Otherwise it is
 /// the answer with the highest reward among complete chains (ties: higher prior, then older). Without complete chains
-/// it is the most frequent answer, in normal form, among the rollouts of the best node. Nothing if the tree holds no
-/// answer.
+/// it is the most frequent answer, in normal form, among the rollouts of the best node. Nothing if there is none.
 inline std::optional<BestAnswer> best_answer(const rag::Tree& tree) {
   const auto own = rewards(tree);
   const detail::Better better{tree, own};

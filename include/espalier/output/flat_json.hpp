@@ -79,8 +79,7 @@ inline std::map<std::string, std::string> read_flat_json(const std::string& path
   return fields;
 }
 
-/// Writes such fields as a file, as they are read, whole or not at all. Fields of one group must be adjacent. Throws
-/// InputError.
+/// Writes such fields as a file, whole or not at all. Fields of one group must be adjacent. Throws InputError.
 inline void write_flat_json(const std::string& path, const FlatFields& fields) {
   std::string out;
   JsonWriter json(out);

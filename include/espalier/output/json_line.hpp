@@ -42,8 +42,7 @@ class JsonLine {
     const auto found = std::find_if(names.begin(), names.end(), [this](std::string_view name) { return has(name); });
     return found == names.end() ? names.front() : *found;
   }
-  /// A required field of type T: string_view, double, uint64_t, bool, dom::array or dom::object. `sort` names the type
-  /// in errors.
+  /// A required field of type T: string_view, double, uint64_t, bool, dom::array or dom::object. `sort` is for errors.
   template <class T>
   [[nodiscard]] T as(std::string_view field, std::string_view sort) const {
     if (!has(field)) fail(field, "is missing");

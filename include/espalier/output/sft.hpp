@@ -21,8 +21,7 @@ struct SftOptions {
 
 namespace detail {
 
-/// The length of a text as readers of its JSON count it, in Unicode code points. A byte that is not UTF-8 counts as
-/// one.
+/// The length of a text as readers of its JSON count it, in Unicode code points. A bad byte counts as one.
 inline std::size_t code_points(std::string_view text) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < text.size(); ++n) espalier::detail::decode_utf8(text, i);
@@ -31,8 +30,7 @@ inline std::size_t code_points(std::string_view text) {
 
 /// A chain in the form in which the policy writes it (DecEx-RAG, Table 3). Own-knowledge rounds and the text before a
 /// query or an answer become one thought. Then comes `<search>` with its documents, or `<answer>`. Prompts are the
-/// prompt "rollout" over such a transcript, and all text is neutralised. So a trained model sees at inference what it
-/// saw in training.
+/// prompt "rollout" over such a transcript, and all text is neutralised. So inference shows what training showed.
 class PolicyForm {
  public:
   PolicyForm(const rag::PromptSet& prompts, const rag::Question& question) : prompts_(&prompts), question_(&question) {}

@@ -22,8 +22,7 @@ class Environment {
  public:
   using State = rag::State;
   using Action = rag::Action;
-  /// The text that deduplication compares: exact, or normalised as in the metrics (lower case, no punctuation, no
-  /// articles).
+  /// The text that deduplication compares: exact, or in the normal form of the metrics.
   enum class Dedup : std::uint8_t { exact, normalised };
   struct Options {
     std::uint32_t documents = 3;   ///< passages per search, > 0

@@ -19,8 +19,7 @@
 namespace espalier::rag {
 
 /// A paper's or toolkit's way to score an answer. `common` is for comparing methods with each other. It is HotpotQA's
-/// profile: the normal form that most share, EM by equality, F1 0 for a wrong yes or no, and the best over all gold
-/// answers.
+/// profile: the form that most share, EM by equality, F1 0 for a wrong yes or no, and the best over all gold.
 enum class Profile : std::uint8_t {
   squad2,
   hotpot,

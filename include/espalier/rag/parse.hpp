@@ -81,8 +81,7 @@ inline std::optional<char> read_choice(std::string_view text) {
   return static_cast<char>(word.front() - 'a' + 'A');
 }
 
-/// A reply in the role "preference": candidate `better` over candidate `worse`, counted from 1. 0 over 0 = no
-/// preference.
+/// A reply in the role "preference": candidate `better` over `worse`, counted from 1. 0 over 0 = none.
 struct Preference {
   std::size_t better = 0;
   std::size_t worse = 0;
@@ -159,8 +158,7 @@ inline bool only_thinks(std::string_view reply) {
   return !take_thoughts(rest, thought) || (rest.empty() && size > 0);
 }
 
-/// True for a tag whose closing mark stands in the text itself: neither the end of a line nor that of the text closes
-/// it.
+/// True for a tag that a mark in the text closes: neither the end of a line nor that of the text.
 inline bool closes_itself(const Protocol::Tag& tag) { return !tag.close.empty() && tag.close != "\n"; }
 
 }  // namespace detail

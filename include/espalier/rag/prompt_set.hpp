@@ -51,8 +51,7 @@ inline std::vector<std::string> copyable(std::string_view prompt, const Protocol
 
 namespace espalier::rag {
 
-/// The prompt texts of a method: one template per purpose, in which {slot} stands for a slot's value. Other braces are
-/// plain text.
+/// The prompt texts of a method: one template per purpose. {slot} stands for a slot's value, other braces are text.
 class PromptSet {
  public:
   using Texts = std::map<std::string, std::string, std::less<>>;
@@ -105,8 +104,7 @@ class PromptSet {
     return detail::copyable(text, *protocol_, *known);
   }
 
-  /// Fills the template of a purpose. Slots that the template does not name are ignored. Throws std::invalid_argument
-  /// if there is no such purpose.
+  /// Fills the template of a purpose. Slots that it does not name are ignored. Throws std::invalid_argument.
   [[nodiscard]] std::shared_ptr<const PromptBody> render(std::string_view purpose, const Slots& slots,
                                                          Sampling sampling, std::uint64_t affinity = 0) const {
     const auto found = texts_.find(purpose);

@@ -42,8 +42,7 @@ using ModelBackend = Backend<Prompt, Completion>;
 using RetrieverBackend = Backend<Query, Passages>;
 using EncoderBackend = Backend<EncodeRequest, Embedding>;
 
-/// Opens a given backend. A replay asks it nothing, so it is not opened. Throws std::invalid_argument for a replay of
-/// one without a fingerprint.
+/// Opens a given backend, if it is no replay. Throws std::invalid_argument for a replay of one without a fingerprint.
 template <class In, class Out>
 Backend<In, Out> open_given(const Given<In, Out>& given, const std::string& label, bool replay) {
   if (!replay) return given.open();
@@ -70,8 +69,7 @@ inline EncoderBackend make_client(backend::HttpEncoderOptions options, const std
 
 #endif
 
-/// A language model: the simulated one, which knows the chains of the examples, one at a server, or one that is asked
-/// by batch files.
+/// A language model: the simulated one, which knows the examples' chains, one at a server, or one asked by batch files.
 inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& settings,
                                const std::vector<rag::Example>& examples, const sim::Skills& skills) {
   const std::string& source = model.model;

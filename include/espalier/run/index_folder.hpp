@@ -80,8 +80,7 @@ class IndexFolder {
       throw InputError(folder_.string(), 0, "", "holds vectors of another corpus: build the index again");
     return vectors;
   }
-  /// Throws std::invalid_argument if queries are encoded by another encoder. A `name` "" without a fingerprint =
-  /// unknown.
+  /// Throws std::invalid_argument for queries of another encoder. A `name` "" without a fingerprint = unknown.
   void check_encoder(const std::string& name, std::optional<Hash> fingerprint) const {
     const std::string built = manifest_.json("dense.encoder"), printed = manifest_.json("dense.fingerprint");
     if (fingerprint && printed != "null" ? printed == output::detail::quoted(fingerprint->hex())

@@ -79,8 +79,7 @@ inline rag::PromptSet::Slots sample_slots(const Protocol::Purpose& purpose, cons
   return slots;
 }
 
-/// Asks each of these prompts about the sample questions `first` to `last` - 1. Throws a failure that is not the
-/// model's.
+/// Asks each prompt about the sample questions `first` to `last` - 1. Throws a failure that is not the model's.
 inline void try_prompts(const std::vector<TriedPrompt*>& prompts, Scheduler& scheduler, const rag::Sampler& sampler,
                         const Protocol& protocol, Seed seed, std::uint32_t first = 0, std::uint32_t last = 1) {
   std::vector<Task<std::vector<rag::Sampler::Sample>>> draws;

@@ -58,8 +58,7 @@ class RunRecord {
     }
   }
 
-  /// The fields of the run that a shard is part of, from those of the shard's run.json. `journal`: where its journal
-  /// is.
+  /// The fields of the run that a shard is part of, from those of the shard's run.json, with the file of its journal.
   [[nodiscard]] static output::detail::FlatFields whole(const output::detail::FlatFields& shard,
                                                         std::string_view journal) {
     RunRecord record;
@@ -94,8 +93,7 @@ class RunRecord {
 
 using espalier::detail::hash_file;
 
-/// The size of a file and when it was last written to, in nanoseconds since 1970, both as JSON. Nothing if it is not
-/// there.
+/// The size of a file and the nanoseconds since 1970 when it was written, both as JSON. Nothing if it is not there.
 struct FileState {
   std::string bytes, modified;
   static std::optional<FileState> of(const std::filesystem::path& file) {
@@ -128,8 +126,7 @@ inline void note_outputs(output::detail::FlatFields& fields, const std::filesyst
   }
 }
 
-/// The outputs of a run that are not as its run.json notes them, in its order. A file that nobody has written to since
-/// is not read again.
+/// The outputs of a run that are not as its run.json notes them, in its order. A file not written since is not read.
 inline std::vector<std::string> changed_outputs(const std::filesystem::path& folder,
                                                 const output::detail::FlatFields& fields) {
   constexpr std::string_view group = "outputs.", size = ".bytes";
@@ -152,8 +149,7 @@ struct EarlierRun {
   std::vector<std::string> changed;    ///< outputs of a run that ended which are not as it left them
   bool annotated = false;              ///< the outputs are not the search's alone
 
-  /// Throws InputError if an output was changed and cannot be made again as it was: there is no journal, or the outputs
-  /// were annotated.
+  /// Throws InputError if an output was changed and cannot be made again: without a journal, or annotated.
   void check_mendable(const std::filesystem::path& folder, bool journal) const {
     if (changed.empty() || (journal && !annotated)) return;
     throw InputError(

@@ -208,8 +208,7 @@ struct Progress {
 /// Called at least every 50 ms. It may throw to stop the run, which leaves a resumable journal.
 using ProgressHook = std::function<void(const Progress&)>;
 
-/// Called with the folder of a run's new files before they take their places. What it writes there is among the run's
-/// outputs.
+/// Called with the folder of a run's new files before they take their places. What it writes there is an output too.
 using OutputHook = std::function<void(const std::filesystem::path&)>;
 
 }  // namespace espalier::run

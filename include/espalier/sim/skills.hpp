@@ -45,8 +45,7 @@ struct Skills {
 namespace detail {
 
 /// The random draws of one request. Every draw is a function of (request, model seed, label), so the same request gives
-/// the same reply. Only the purpose, the slots and the sampling of a prompt count. So a prompt in other words gives the
-/// same reply.
+/// the same reply. Only the purpose, the slots and the sampling of a prompt count, and not its words.
 class Draws {
  public:
   Draws(const Prompt& prompt, std::uint64_t seed)

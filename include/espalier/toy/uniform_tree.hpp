@@ -11,8 +11,7 @@
 namespace espalier::toy {
 
 /// A tree of fixed branching and depth whose nodes are 64-bit hashes: h(root) = 1, h(child a) = mix64(3 h + a + 1). A
-/// state's value is (h >> 11) 2^-53, uniform in [0, 1). It costs almost nothing, so it measures engines. Sums along
-/// paths have known optima.
+/// state's value is (h >> 11) 2^-53, uniform in [0, 1). It costs almost nothing. Sums along paths have known optima.
 class UniformTree {
  public:
   struct Options {

@@ -63,8 +63,7 @@ inline void check_extra_body(const std::string& text) {
   if (!text.empty()) (void)read_extra_body(json, text);
 }
 
-/// What a reasoning model is asked for: "" = its own default, "on", "off", or the number of tokens that a thought may
-/// have.
+/// What a reasoning model is asked for: "" = its own default, "on", "off", or the most tokens of a thought.
 class Thinking {
  public:
   /// Throws std::invalid_argument for any other text.
@@ -79,8 +78,7 @@ class Thinking {
   /// The tokens of a thought, on top of those of the reply. 0 = no limit of its own.
   [[nodiscard]] int budget() const { return budget_; }
 
-  /// Sets the fields of a chat request. Throws BackendError (permanent) for something that this kind of server does not
-  /// support.
+  /// Sets the fields of a chat request. Throws BackendError (permanent) for what this kind of server does not support.
   void write(JsonFields& fields, const Dialect& dialect) const {
     if (!asked_) return;
     const std::string flag = on_ ? "true" : "false", budget = std::to_string(budget_);

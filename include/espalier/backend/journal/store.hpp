@@ -48,14 +48,12 @@ struct Record {
   detail::RecordNote note = {};
 };
 
-/// A store failed: it cannot be opened, read or written, or one of its records is damaged. It ends a run and is not
-/// retried.
+/// A store cannot be opened, read or written, or one of its records is damaged. This ends a run and is not retried.
 struct StoreError : Error {
   using Error::Error;
 };
 
-/// An append-only map from request keys to responses. Nothing is changed or deleted. Only one thread at a time may call
-/// it.
+/// An append-only map from request keys to responses. Nothing is changed or deleted. For one thread at a time.
 struct Store {
   Store() = default;
   Store(const Store&) = delete;
@@ -64,8 +62,7 @@ struct Store {
 
   /// The value of this key. Throws StoreError that names the key if the record is damaged.
   [[nodiscard]] virtual std::optional<std::string> find(Hash key) = 0;
-  /// Writes all records or none, and returns the stored value of each. If a key already exists, the older value is
-  /// kept.
+  /// Writes all records or none, and returns the stored value of each. Where a key exists, the older value is kept.
   virtual std::vector<std::string> put(const std::vector<Record>& records) = 0;
   /// The name of this store in messages: its file or a description.
   [[nodiscard]] virtual const std::string& name() const = 0;

@@ -32,15 +32,13 @@ struct Bm25Options {
   double b = 0.75;  ///< weight of the passage length, [0, 1]
   Analyzer analyzer = Analyzer::simple();
   unsigned threads = 0;  ///< 0 = the number of hardware threads. Never changes a result
-  /// Called with ("read", passages done, all), then ("merge", postings done, all), by one thread at a time. An
-  /// exception from it stops the build.
+  /// Called with ("read", passages done, all), then ("merge", postings done, all), one call at a time. It may throw.
   std::function<void(std::string_view, std::uint64_t, std::uint64_t)> progress = {};
 };
 
 namespace detail {
 
-/// Builds a lexical index: threads read the corpus in parts, whose runs are then merged. It gives the same bytes for
-/// any number of threads.
+/// Builds a lexical index: threads read the corpus in parts, whose runs are then merged. Threads change no byte.
 class LexicalBuilder {
  public:
   /// Builds in memory, or a file for LexicalIndex::open(). Then runs are stored in another file until the build is

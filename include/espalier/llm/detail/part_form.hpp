@@ -15,8 +15,7 @@ namespace espalier::detail {
 
 /// Text that contains none of the given marks. It is a row of units. A unit is up to five ASCII letters with the
 /// character behind them, or six letters. So a unit costs a model about one token, in common words and in rare ones.
-/// Beginnings of marks may take the place of that character, with the character behind them that shows that they are no
-/// marks.
+/// Beginnings of marks may take the place of that character, with the one behind them that shows that they are none.
 ///
 /// A beginning is as good as a mark to a small model, which then writes it again and again. So no beginning in an angle
 /// bracket has more than three characters: after `<ans` only the rest of `<answer>` can follow. A unit with a beginning

@@ -21,8 +21,7 @@
 
 namespace espalier::method::detail {
 
-/// AirRAG as a run sees it, with its variants Lite and Blender. `expand` uses rewards against gold, `answer` uses
-/// agreement of the answers.
+/// AirRAG as a run sees it, with its variants Lite and Blender. `expand` has rewards against gold, `answer` agreement.
 class AirRagFace final : public Method {
  public:
   enum class Variant : std::uint8_t { full, lite, blender };

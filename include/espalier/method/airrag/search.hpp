@@ -18,8 +18,7 @@
 #include <utility>
 #include <vector>
 
-/// AirRAG (arXiv 2501.10053): Monte-Carlo tree search over five reasoning actions, then a choice among all answers that
-/// were reached.
+/// AirRAG (arXiv 2501.10053): Monte-Carlo tree search over five reasoning actions, then a choice among all answers.
 namespace espalier::method {
 
 namespace detail {

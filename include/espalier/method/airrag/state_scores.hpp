@@ -17,8 +17,7 @@ struct StateScore {
 };
 
 /// Monte-Carlo scores of a tree's states (AirRAG, section 3.3). For each node they count the complete chains through
-/// it, and those whose answer has an F1 of at least `threshold`. Index = node. Throws std::invalid_argument without
-/// gold.
+/// it, and those whose answer has an F1 of `threshold` or more. Throws std::invalid_argument without gold.
 inline std::vector<StateScore> state_scores(const rag::Tree& tree, double threshold) {
   std::vector<StateScore> scores(tree.size());
   for (const NodeId end : output::complete_chains(tree)) {

@@ -71,8 +71,7 @@ inline Baseline ikea() {
       "ikea", "Answer the question. Use what you know yourself first; search only for what you do not know.", 3);
 }
 
-// HiPRAG (Wu et al. 2025): each step has reasoning, an optional search, and a conclusion. A step that searches takes
-// two replies.
+// HiPRAG (Wu et al. 2025): each step has reasoning, perhaps a search, and a conclusion. A search takes two replies.
 
 inline Task<void> run_hiprag(Path* path, BaselineOptions options) {
   std::uint32_t steps = 0;
@@ -171,8 +170,7 @@ inline Baseline auto_rag() {
 }
 
 // Search-o1 (Li et al. 2025): a reasoning model that may search while it thinks. A separate call (Reason-in-Documents)
-// condenses what was found before it enters the reasoning. RAgent, the plain agent of the same paper, shows the
-// documents unchanged.
+// condenses what was found before it enters the reasoning. RAgent, the same paper's plain agent, shows all documents.
 
 /// Thinks and searches. `condense` is true for Search-o1 and false for RAgent.
 template <bool condense>

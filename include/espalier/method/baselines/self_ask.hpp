@@ -57,8 +57,7 @@ inline Baseline self_ask() {
 }
 
 // IterDRAG (Yue et al. 2024): Self-Ask that starts with documents for the whole question and searches for every
-// follow-up. For the published scaling with more examples, documents and runs, use `shots`, `documents` and
-// `--match-budget`.
+// follow-up. The published scaling is done by `shots`, `documents` and `--match-budget`.
 
 inline Task<void> run_iterdrag(Path* path, BaselineOptions options) {
   co_await path->search(path->question());

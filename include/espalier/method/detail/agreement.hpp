@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-/// How well each of several answers agrees with all of them. The one with the best agreement is their medoid (AirRAG,
-/// section 3.3).
+/// How well each of several answers agrees with all of them. The best one is their medoid (AirRAG, section 3.3).
 namespace espalier::method::detail {
 
 /// The words of a text in its normal form.

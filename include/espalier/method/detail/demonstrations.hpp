@@ -15,8 +15,7 @@
 #include <utility>
 #include <vector>
 
-/// What prompts are made of, worked examples for them in our own words, and prompts and replies as training rows show
-/// them.
+/// What prompts are made of, worked examples for them in our own words, and prompts and replies of training rows.
 namespace espalier::method::detail {
 
 using Slots = rag::PromptSet::Slots;

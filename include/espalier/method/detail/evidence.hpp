@@ -33,8 +33,7 @@ inline std::uint32_t steps_of(const rag::State& state) {
   return steps;
 }
 
-/// The deepest node that was not pruned. Of equally deep ones, it is the one with the highest worth(node), then the
-/// oldest.
+/// The deepest node that was not pruned, of equally deep ones that with the highest worth(node), then the oldest.
 NodeId deepest(const auto& tree, const auto& worth) {
   std::vector<std::size_t> depth(tree.size());
   NodeId best = tree.root();

@@ -110,8 +110,7 @@ inline Accounts balanced(const std::vector<Counted>& all) {
   return sum;
 }
 
-/// DIR/accounts.json: how a run's requests were answered. This is a matter of execution, so it is separate from the
-/// results.
+/// DIR/accounts.json: how a run's requests were answered. A matter of execution, apart from results.
 inline std::string accounts_json(const std::vector<std::pair<const char*, Accounts>>& all,
                                  const std::vector<std::shared_ptr<const backend::detail::HttpFleet>>& fleets) {
   std::string out;
@@ -195,8 +194,7 @@ class Services {
     models_.push_back(counted(port, model));
     if (model.fleet) fleets_.push_back(model.fleet);
   }
-  /// Requests to a model at once. A batch file takes all of them: requests waiting behind a limit would be lost with
-  /// their trees.
+  /// Requests to a model at once. A batch file takes all: requests behind a limit would be lost with their trees.
   static std::size_t at_once(const Settings& settings) {
     return settings.journal.batch_file.empty() ? settings.execution.in_flight : Scheduler::unlimited;
   }

@@ -34,8 +34,7 @@ class Judge {
     }
     return text;
   }
-  /// Yes or no. With an answer: is it right or supported? With documents: do they help? Otherwise: is there something
-  /// to look up?
+  /// Yes or no. With an answer: is it right or supported? With documents: do they help? Else: must something be found?
   [[nodiscard]] std::string verdict() const {
     bool yes = true;
     if (by_lot("verdict")) yes = r_.draws.pick("verdict lot") % 2 == 0;

@@ -37,8 +37,7 @@ class Knowledge {
     const auto it = by_question_.find(sequence_key(question));
     return it == by_question_.end() ? nullptr : &chains_[it->second];
   }
-  /// The fact that a text with these content words asks for: the one with the most words, the first of equals. Null if
-  /// there is none.
+  /// The fact that a text with these content words asks for: the one with the most words, the first of equals, or null.
   [[nodiscard]] const Fact* find(std::span<const Word> text) const {
     const Fact* best = nullptr;
     for (Word w : text) {
@@ -68,8 +67,7 @@ class Knowledge {
       }
     return fact;
   }
-  /// A wrong answer: one to another question of the same relation, else one of the shape of `like`. Never one that
-  /// right() accepts.
+  /// A wrong answer: one to another question of the same relation, else one of the shape of `like`. None is right().
   [[nodiscard]] std::string wrong(std::uint64_t relation, std::string_view like, std::uint64_t draw,
                                   const auto& right) const {
     for (std::uint64_t key : {relation, shape(like)}) {

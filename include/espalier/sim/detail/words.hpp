@@ -96,8 +96,7 @@ inline std::vector<Word> content(std::string_view text) {
   return found;
 }
 
-/// True if a word is written as a name or number: it begins with an upper-case letter, a digit or a non-ASCII
-/// character.
+/// True if a word is written as a name or number: it begins with a capital, a digit or a character beyond ASCII.
 constexpr bool is_name(std::string_view raw) { return !(raw[0] >= 'a' && raw[0] <= 'z'); }
 
 /// A hash of what a question asks for, without its names. It is equal for all questions of one relation.

@@ -14,8 +14,7 @@
 
 namespace espalier::backend::detail {
 
-/// The tags that a prompt's reply may return as calls of tools: those with an opening mark. Empty if the prompt is not
-/// asked that way.
+/// The tags that a reply may return as calls of tools: those with an opening mark. Empty for a prompt without tools.
 inline std::vector<const Protocol::Tag*> tools_of(const PromptBody& body) {
   std::vector<const Protocol::Tag*> tools;
   if (!body.sampling.tools || !body.protocol) return tools;

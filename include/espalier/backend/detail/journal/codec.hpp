@@ -56,8 +56,7 @@ class ByteReader {
     return number;
   }
   std::string take_string() { return std::string(take_bytes(take<std::uint32_t>())); }
-  /// Reads a number of items of at least `least` bytes each. So a damaged count cannot request more memory than there
-  /// are bytes.
+  /// Reads a number of items of at least `least` bytes each. So a damaged count cannot ask for more memory.
   std::size_t take_count(std::size_t least) {
     const auto count = take<std::uint32_t>();
     if (count > rest_.size() / least) throw Error("the record ends too early");
@@ -179,8 +178,7 @@ std::string encode(const T& value) {
   return std::move(out).bytes();
 }
 
-/// The response from its bytes. Throws Error that describes the damage. All accepted bytes encode to the same bytes
-/// again.
+/// The response from its bytes. Throws Error that describes the damage. What is accepted encodes to the same bytes.
 template <class T>
 T decode(std::string_view bytes) {
   ByteReader in(bytes);

@@ -100,8 +100,7 @@ inline constexpr PorterRule porter_step_4[] = {
     {"ism", ""}, {"ate", ""},   {"iti", ""},  {"ous", ""}, {"ive", ""},         {"ize", ""}};
 
 /// Porter's suffix stripping (Program 14, 1980) with the author's two later changes, as in Lucene: bli becomes ble and
-/// logi becomes log in step 2, and words of one or two letters stay. Takes lower-case words. Everything but ASCII
-/// letters counts as a consonant.
+/// logi becomes log in step 2, and words of one or two letters stay. Takes lower case. All beyond ASCII is a consonant.
 class PorterStemmer {
  public:
   [[nodiscard]] static std::string stem(std::string word) {

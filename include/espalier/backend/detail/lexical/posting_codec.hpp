@@ -24,8 +24,7 @@ inline unsigned bits_for(const PackedNumbers& numbers) {
   return static_cast<unsigned>(std::bit_width(all));
 }
 
-/// Appends 16 * bits bytes. Number i is in lane i % 4 of four adjacent 32-bit words, after number i - 4, so that four
-/// numbers are unpacked at once.
+/// Appends 16 * bits bytes. Number i is in lane i % 4 of four 32-bit words, after number i - 4: four unpack at once.
 inline void pack(const PackedNumbers& numbers, unsigned bits, std::string& out) {
   std::array<std::uint64_t, 4> open{};  // bits of each lane that do not fill a word yet
   unsigned filled = 0;

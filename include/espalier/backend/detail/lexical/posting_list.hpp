@@ -30,8 +30,7 @@ struct PostingBlock {
 };
 static_assert(sizeof(PostingBlock) == 12);
 
-/// Writes the bytes of a term's postings: a PostingBlock for every full block, the full blocks, then the rest one by
-/// one.
+/// Writes a term's postings as bytes: a PostingBlock for every full block, the full blocks, then the rest one by one.
 class PostingListWriter {
  public:
   void add(Posting p, float norm) {

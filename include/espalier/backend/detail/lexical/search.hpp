@@ -16,13 +16,11 @@
 namespace espalier::backend::detail {
 
 /// Finds the best passages of a lexical index. The result is exact: skipped passages cannot be among the best
-/// (block-max MaxScore, one window of passages at a time). Keeps its buffers between searches. Only one thread may use
-/// it.
+/// (block-max MaxScore, one window of passages at a time). It keeps buffers. Only one thread may use it.
 class LexicalSearch {
  public:
   /// Up to k passages that have any of the words, best first, equal scores in corpus order. A word counts as often as
-  /// it occurs. A score is the sum of floats in the order of the sorted words, so it does not depend on the order of
-  /// the query.
+  /// it occurs. A score is the sum of floats in the order of the sorted words, whatever the order of the query.
   const std::vector<Hit>& operator()(const LexicalIndex& index, std::vector<std::string> words, std::size_t k) {
     best_.clear();
     begin(index, words);

@@ -26,8 +26,7 @@ inline std::string_view without_number(std::string_view line) {
   return mark > 0 && line[mark] == ' ' ? rag::detail::strip(line.substr(mark)) : line;
 }
 
-/// The lines of a list of queries, without those in `answered`, which holds normal forms. Equal lines are one query.
-/// Empty if the text says "None".
+/// The different lines of a list of queries, without those whose normal form is in `answered`. Empty for "None".
 inline std::vector<std::string> fresh_queries(const std::string& text, std::set<std::string> answered) {
   std::vector<std::string> queries;
   std::istringstream in(text);
@@ -45,8 +44,7 @@ inline std::vector<std::string> fresh_queries(const std::string& text, std::set<
 /// purpose, and as the retrieval answers whose documents it shows.
 class Allowance {
  public:
-  /// `costs` are those of the simulation, which know those of the search before it. `earlier` were spent on the
-  /// question before the search.
+  /// `costs` are those of the simulation, which know those of the search before it. `earlier`: before that search.
   Allowance(const Budget& budget, const Ledger& costs, const Ledger::Spending& earlier)
       : budget_(budget), costs_(costs), earlier_(earlier.costs) {
     if (costs.before) costs_ += *costs.before;
@@ -65,8 +63,7 @@ class Allowance {
             .prompt_tokens = n * costs_.prompt_tokens(bytes),
             .completion_tokens = cost(n, 1).completion_tokens};
   }
-  /// The costs of n calls of a purpose, each as the mean of those so far. The first ones have a prompt of so many
-  /// bytes.
+  /// The costs of n calls of a purpose, each as the mean so far. The first ones have a prompt of so many bytes.
   [[nodiscard]] Ledger::Costs calls(std::uint32_t n, const std::string& purpose, std::size_t bytes) const {
     if (!made(purpose)) return calls(n, bytes);
     Ledger::Costs sum{.completions = n};

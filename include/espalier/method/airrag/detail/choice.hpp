@@ -43,8 +43,7 @@ inline NodeId add_path(rag::Tree& tree, const rag::Environment& loop, NodeId fro
 }
 
 /// Adds the steps of all simulations as nodes. Equal sequences of steps are added once. Each end with an answer gets
-/// the annotation "candidate" = 1, 2 ... in the order in which simulations reached it. Ends that no simulation reached
-/// come last.
+/// the annotation "candidate" = 1, 2 ... in the order in which simulations reached it, then the others.
 inline void add_candidates(rag::Tree& tree, const rag::Environment& loop) {
   double candidates = 0;
   const auto enter = [&](NodeId id) {

@@ -29,9 +29,8 @@ class AirRagEnvironment {
   AirRagEnvironment(rag::Environment loop, const AirRagOptions& options)
       : loop_(loop.finding(documents(options, loop.documents()))), options_(options) {}
 
-  /// Passages per retrieval. With L_max they are as many as fit into it (Fig. 3): a path with m retrievals shows the
-  /// passages of one retrieval m times in retrieval answers, m (m + 1) / 2 times in transformations and m times in its
-  /// summary.
+  /// Passages per retrieval. With L_max, as many as fit (Fig. 3): a path with m retrievals shows the passages of one
+  /// retrieval m times in retrieval answers, m (m + 1) / 2 times in transformations and m times in its summary.
   static std::uint32_t documents(const AirRagOptions& o, std::uint32_t least) {
     if (o.budget.input_tokens == 0) return least;
     const std::uint64_t m = o.max_pairs, times = m + m * (m + 1) / 2 + m;

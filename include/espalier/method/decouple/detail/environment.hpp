@@ -161,8 +161,7 @@ inline std::string value_text(const rag::State& state, const Protocol& protocol)
          rag::render_history(state.transcript(), protocol).text;
 }
 
-/// The two values of a state. For labelled trees an answer has +1 or -1 against gold. All else comes from the chosen
-/// source.
+/// The two values of a state. In labelled trees an answer has +1 or -1 against gold. The source gives all else.
 class DecoupleRagValue {
  public:
   using Result = Evaluation<rag::State, Dual>;
