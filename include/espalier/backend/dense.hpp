@@ -23,8 +23,7 @@ namespace espalier::backend {
 
 namespace detail {
 
-/// The rows that may be among the best k of a query, by rough scores. Two rows can be in the wrong order only if their
-/// rough scores differ by at most `slack`.
+/// The rows that may be among the best k of a query, by rough scores. Only within `slack` can their order be wrong.
 class Candidates {
  public:
   Candidates(std::size_t k, double slack) : k_(k), slack_(slack), limit_(2 * k + 256) {}

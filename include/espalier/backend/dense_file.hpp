@@ -29,8 +29,7 @@ class DenseFile {
   static constexpr std::uint32_t version = 2;
   static constexpr std::size_t most_dimensions = 65536;
 
-  /// Writes a file of vectors, row by row, or vectors in memory without a path. Throws std::invalid_argument for a
-  /// row that is not finite or has another dimension.
+  /// Writes vectors, row by row, to a file, or without a path to memory. Throws std::invalid_argument for a bad row.
   class Writer {
    public:
     Writer(const std::optional<std::string>& path, std::size_t dimension, Metric metric = Metric::inner_product)

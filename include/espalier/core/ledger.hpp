@@ -115,8 +115,7 @@ class Ledger {
   Execution execution;
   /// The costs of the whole search when this part of it began, null = none. Neither added nor compared.
   std::shared_ptr<const Ledger> before{};
-  /// calls_left(costs of the whole search) -> how many more completions its budget pays for. Empty = no budget. Neither
-  /// added nor compared.
+  /// calls_left(costs of the whole search) -> how many more completions its budget pays for. Empty = no budget.
   std::function<std::uint64_t(const Costs&)> calls_left{};
   /// The most prompt tokens for a byte of a prompt's text so far, 0 = none were reported. Never compared.
   double densest = 0;
@@ -206,8 +205,7 @@ inline constexpr std::pair<const char*, std::uint64_t Ledger::Costs::*> rare_cou
 
 }  // namespace detail
 
-/// Execution counts of a run: how the requests of its trees were answered (docs page "contracts"). logical =
-/// paid_applied + cached + shared + failed.
+/// How the requests of a run were answered (page "contracts"). logical = paid_applied + cached + shared + failed.
 struct Accounts {
   std::uint64_t logical = 0;         ///< requests of searches that were answered or failed
   std::uint64_t cached = 0;          ///< answered from a journal

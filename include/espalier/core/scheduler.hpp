@@ -96,8 +96,7 @@ class PortScheduler {
   }
 
   /// Runs `count` tasks. make(i) starts one. done(i, outcome) gets its result as soon as it exists, in no defined
-  /// order. Task i starts only when task i - open has ended, so at most `open` (> 0) are alive. A caller that restores
-  /// the order holds at most `open` results.
+  /// order. Task i starts only when task i - open has ended, so at most `open` (> 0) are alive.
   void for_each(std::size_t count, std::size_t open, auto make, auto done) {
     using T = typename decltype(make(std::size_t{}))::value_type;
     std::vector<std::pair<std::size_t, Task<T>>> live;

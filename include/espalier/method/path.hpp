@@ -35,8 +35,7 @@ class Path {
   [[nodiscard]] const std::string& question() const { return state().question().text; }
   [[nodiscard]] bool closed() const { return closed_; }
 
-  /// Draws one reply for a purpose without adding a node. Slots: question, history, and `more`, which replaces slots of
-  /// the same name. Nothing if the path is closed.
+  /// Draws one reply for a purpose without adding a node. `more` replaces slots by name. Nothing if it is closed.
   Task<std::optional<rag::Sampler::Sample>> sample(std::string purpose, Slots more = Slots()) {
     Slots all = slots(std::move(more));
     if (spent(purpose, all)) co_return std::nullopt;
@@ -48,8 +47,7 @@ class Path {
     std::optional<rag::Sampler::Sample> drawn = co_await sample(std::move(purpose), std::move(more));
     co_return drawn ? drawn->reply : std::nullopt;
   }
-  /// Draws one reply as a step without taking it. Closes the path if it cannot be read. `bare` is the kind for a text
-  /// without a tag and for the role "answer".
+  /// Draws one reply as a step without taking it. Closes the path if it is unreadable. `bare`: the kind of an answer.
   Task<std::optional<Proposal<rag::Action>>> draw(std::string purpose, Slots more = Slots(),
                                                   rag::SegmentKind bare = rag::SegmentKind::answer) {
     Slots all = slots(std::move(more));

@@ -23,8 +23,7 @@ struct AnswerRow {
   std::optional<Ledger::Costs> costs;  ///< of the whole search, nothing while open
 };
 
-/// Tells people which completions could not be read: the purpose with the largest share of them, their number, and how
-/// the first begins. Empty if all could be read.
+/// Which completions could not be read, for people: the purpose with the largest share, how many, and the first. Or "".
 inline std::string unread_text(const Ledger& ledger) {
   const auto rank = [](const Ledger::Costs& costs) {
     const double share = double(costs.unread) / double(std::max<std::uint64_t>(costs.completions, 1));

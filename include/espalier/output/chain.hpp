@@ -51,8 +51,7 @@ inline const char* name(ChainChoice choice) {
   return names[static_cast<std::size_t>(choice)];
 }
 
-/// Orders nodes by one value each (index = node, nothing counts as 0). True if `a` has the higher value. Ties: higher
-/// prior, then older.
+/// Orders nodes by one value each (index = node, nothing counts as 0). Higher values first. Ties: higher prior, older.
 struct Better {
   const rag::Tree& tree;
   const std::vector<std::optional<double>>& values;
@@ -132,8 +131,7 @@ inline std::vector<NodeId> correct_chains(const rag::Tree& tree, rag::Profile pr
   return correct;
 }
 
-/// The end of the chosen chain among those with a correct answer. Nothing if there is none. `random` is drawn with the
-/// tree's seed. Ties are broken as in best_answer.
+/// The end of the chosen chain with a correct answer, if any. `random`: by the tree's seed. Ties: as in best_answer.
 inline std::optional<NodeId> correct_chain(const rag::Tree& tree, ChainChoice choice,
                                            rag::Profile profile = rag::Profile::common) {
   const std::vector<NodeId> correct = correct_chains(tree, profile);

@@ -77,9 +77,8 @@ class Environment {
             {"history", render_history(view.transcript(), *sampler_.prompts().protocol())}};
   }
 
-  /// Draws n samples of a purpose as proposals. The tag found in a reply decides what the action is: answer, question
-  /// (a sub-question), search (a query), sub_answer, queries or thought. `bare` is the kind for a reply without a tag
-  /// and for the tag "answer".
+  /// Draws n samples of a purpose as proposals. A reply's tag says what the action is: answer, question (a
+  /// sub-question), search (a query), sub_answer, queries or thought. `bare`: the kind without a tag and of "answer".
   template <class = void>
   Task<std::vector<Proposal<Action>>> draw(std::string purpose, PromptSet::Slots slots, std::uint32_t n,
                                            Context context, SegmentKind bare = SegmentKind::answer,

@@ -131,9 +131,8 @@ inline std::pair<std::size_t, std::size_t> marked(std::string_view text, const P
   return close == none ? std::pair(none, none) : std::pair(text.rfind(tag.open, close - tag.open.size()), close);
 }
 
-/// Moves the `<think>` blocks at the beginning of a reply into `thought`. The first one needs no opening mark, because
-/// a model's template may write it into the prompt. Returns false if the last one is never closed. Then its text up to
-/// its last opening mark is moved.
+/// Moves the `<think>` blocks at the beginning of a reply into `thought`. The first one needs no opening mark, which a
+/// template may write. False if the last one is never closed. Then its text up to its last opening mark is moved.
 inline bool take_thoughts(std::string_view& rest, std::string& thought) {
   constexpr std::string_view open = "<think>", close = "</think>";
   std::size_t begin = rest.find(open) > rest.find(close) ? 0 : open.size();

@@ -57,8 +57,7 @@ class PromptSet {
   using Texts = std::map<std::string, std::string, std::less<>>;
   using Slots = std::vector<std::pair<std::string, Rendering>>;
 
-  /// Throws InputError if a purpose has no text or its text lacks a slot. Throws std::invalid_argument if a purpose
-  /// returns a tag that the protocol does not have.
+  /// Throws InputError for a purpose without text or a slot in it, and std::invalid_argument for one without its tag.
   PromptSet(std::shared_ptr<const Protocol> protocol, Texts texts)
       : protocol_(std::move(protocol)), texts_(std::move(texts)) {
     for (const Protocol::Purpose& purpose : protocol_->purposes) {
@@ -73,8 +72,7 @@ class PromptSet {
   PromptSet(Protocol protocol, Texts texts)
       : PromptSet(std::make_shared<const Protocol>(std::move(protocol)), std::move(texts)) {}
 
-  /// The same set, with texts replaced by the files `DIR/<purpose>.txt` that exist. Any other .txt file in the folder
-  /// is an error, so that a misspelt name is noticed.
+  /// The same set, with texts replaced by the files `DIR/<purpose>.txt` that exist. Any other .txt file is an error.
   [[nodiscard]] PromptSet replaced_from(const std::filesystem::path& folder) const {
     if (!std::filesystem::is_directory(folder)) throw InputError(folder.string(), 0, "", "is not a folder of prompts");
     PromptSet other = *this;

@@ -36,8 +36,7 @@ using ExactMatch = detail::ScoreOf<&Scores::em>;
 /// 1 if a gold answer occurs in the answer.
 using Accuracy = detail::ScoreOf<&Scores::acc>;
 
-/// How well an answer agrees with the answers of the other rollouts from the same state: the mean F1 between them.
-/// Needs no gold answer. A single answer gets 1.
+/// How well an answer agrees with those of the other rollouts from its state: the mean F1, 1 if it is alone. No gold.
 struct Agreement {
   double operator()(const State& state) const { return state.answer() ? 1 : 0; }
   [[nodiscard]] std::vector<double> group(std::span<const State> states) const {

@@ -134,8 +134,7 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
 /// throws a BackendError where this server cannot be asked.
 class WrittenOnly {
  public:
-  /// The settings must outlive it. With a `turn` a server of an unknown kind is asked what it is, where the portable
-  /// core of the requests is not enough.
+  /// The settings must outlive it. With a `turn` a server of an unknown kind is asked for it, if need be.
   WrittenOnly(const Settings& settings, std::string url, std::function<void()> turn)
       : settings_(settings), url_(std::move(url)), turn_(std::move(turn)) {}
 

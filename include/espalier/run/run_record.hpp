@@ -110,8 +110,7 @@ inline void mark_annotated(output::detail::FlatFields& fields) {
   fields.insert(fields.begin(), {"annotated", "true"});
 }
 
-/// Notes the files in a folder among the fields of a run.json: outputs.NAME.bytes, .hash and .modified. What was noted
-/// of files of these names before goes.
+/// Notes a folder's files among the fields of a run.json, anew: outputs.NAME.bytes, .hash and .modified.
 inline void note_outputs(output::detail::FlatFields& fields, const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) files.push_back(entry.path());

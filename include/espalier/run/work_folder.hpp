@@ -183,8 +183,7 @@ class WorkFolder {
   std::unique_ptr<FolderLock> lock_;
 };
 
-/// Moves complete files that a dead process left in `run.whole` to their places. A reader of the folder calls it first.
-/// Throws InputError if the folder is in use.
+/// Moves files that a dead process left in `run.whole` to their places. For readers. Throws InputError if it is in use.
 inline void settle(const std::filesystem::path& folder) {
   std::error_code ignored;
   if (!std::filesystem::exists(folder / "run.whole", ignored)) return;

@@ -38,8 +38,7 @@ inline Completion::Finish finish_of(const Choice& choice) {
   return std::ranges::count(stops, reason) > 0 ? Completion::Finish::stop : Completion::Finish::other;
 }
 
-/// The one place that decides whether a choice is an answer: it says that it ended, and holds something or took tokens.
-/// Returns the failure that any other one is.
+/// The one place that says if a choice is an answer: it ended, and holds something or took tokens. Else its failure.
 inline std::optional<FailedReply> failure_of(const Choice& choice, const Completion& completion) {
   using Finish = Completion::Finish;
   if (completion.finish == Finish::other && !choice.finish) return FailedReply("the reply does not say why it ended");
@@ -53,8 +52,7 @@ inline std::optional<FailedReply> failure_of(const Choice& choice, const Complet
 /// A choice's text and why it ended. A separate thought of a reasoning model stands in front, as a `<think>` block. The
 /// text has no assistant's message that it continues. It has the calls of tools in the marks of their tags (tools.hpp),
 /// and the stop string that the server removed (stop_text.hpp). An object that was asked for around the text is removed
-/// too (grammar_field.hpp). A refusal is the text of a choice that is refused. A part that is no text is named, and
-/// damages the completion.
+/// too (grammar_field.hpp). A refusal is a text. A part that is no text is named, and damages it.
 inline Completion completion_of(const Choice& choice, const PromptBody& body, const Dialect& dialect) {
   std::string_view text = choice.text;
   const std::string& begun = body.messages.back().content;

@@ -87,8 +87,7 @@ class CheckedFile {
   class Section {
    public:
     [[nodiscard]] std::uint64_t size() const { return size_; }
-    /// `count` numbers or records from `first` on, valid as long as a copy of the section lives. Throws if they reach
-    /// beyond the section or are damaged.
+    /// `count` items from `first` on, valid while a copy of the section lives. Throws if damaged or beyond the section.
     template <class T>
     [[nodiscard]] std::span<const T> items(std::uint64_t first, std::uint64_t count) const {
       static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 8);

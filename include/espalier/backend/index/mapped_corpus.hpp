@@ -18,8 +18,7 @@
 
 namespace espalier::backend {
 
-/// Passages in a file mapped into memory, read on request. Copies share the mapping. Any number of threads may read.
-/// Damage causes an InputError that names the file.
+/// Passages in a mapped file, read on request, by any number of threads. Copies share it. Damage is an InputError.
 class MappedCorpus {
  public:
   /// The position of a passage in the section "texts" of a corpus file: id, title and text, one after the other.

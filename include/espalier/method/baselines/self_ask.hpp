@@ -9,8 +9,7 @@
 /// Baselines that ask simpler follow-up questions.
 namespace espalier::method::baselines::detail {
 
-// Self-Ask (Press et al. 2023) with a search engine: each follow-up question is searched and answered from what was
-// found, until the final answer can be given.
+// Self-Ask (Press et al. 2023) with a search engine: each follow-up is searched and answered from what was found.
 
 /// The marks of Self-Ask and of the systems derived from it.
 inline std::vector<Protocol::Tag> follow_up_tags() {

@@ -73,8 +73,7 @@ inline Baseline iter_retgen() {
   return {"iter-retgen", standard_rag_prompts(), run_iter_retgen, {.rounds = 3, .documents = 3}};
 }
 
-// Iterative RAG, the baseline of DecoupleRAG's paper: one call splits the question, each part is searched and
-// answered, and one call combines the answers.
+// Iterative RAG of DecoupleRAG's paper: the question is split, each part searched and answered, the answers combined.
 
 inline Task<void> run_iterative(Path* path, BaselineOptions options) {
   const std::optional<rag::Action> parts = co_await path->ask("split");

@@ -19,8 +19,7 @@ namespace detail {
 /// Cold-start data (ProRAG, section 3.1). A model sees a question's gold chain with its passages and answers. It writes
 /// the chain as steps, each with a thought. The chain must hold the text of every step's passage.
 ///
-/// Adds the steps to a tree as the remark "cold_start" of its root. The simulated or real model is asked once. Nothing
-/// is asked without such a chain.
+/// Adds the steps to a tree as the remark "cold_start" of its root. A model is asked once, if there is such a chain.
 class ColdStart {
  public:
   explicit ColdStart(rag::Sampler sampler) : sampler_(std::move(sampler)) {}

@@ -82,7 +82,6 @@ inline std::vector<WeightedSpan> token_weights(std::string_view completion, cons
 }
 
 /// Appends a row {id, history, completion, weights} for a step from a state. Its id is the question's with a suffix.
-/// `provenance` begins the provenance.
 void write_sft_row(const output::TreeRecord& record, const rag::State& from, const rag::Action& action,
                    const std::string& suffix, const rag::PromptSet& prompts, double lambda, std::string& out,
                    const auto& provenance) {

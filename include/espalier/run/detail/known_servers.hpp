@@ -70,8 +70,7 @@ inline std::optional<backend::Server> known_server(const std::string& url, const
   return std::nullopt;
 }
 
-/// The kind of a model's server, which is asked where it is not known. Nothing if it cannot be reached. `turn` is
-/// called at least every 50 ms and may throw.
+/// The kind of a model's server, asked if need be. Nothing if it cannot be reached. `turn`: every 50 ms, may throw.
 inline std::optional<backend::Server> server_at(const std::string& url, const Settings& settings,
                                                 const std::function<void()>& turn) {
   if (const auto known = known_server(url, settings)) return known;

@@ -191,8 +191,7 @@ class Agent {
       return r_.reply(need(r_.question) + '\n', asks ? "question" : "search", std::string(r_.question));
     return r_.reply(conclusion("unknown") + '\n', r_.wants("answer") ? "answer" : "sub_answer", "unknown");
   }
-  /// A step that can be asked and is not yet known, bare and as a sentence. If the skill fails: the whole question
-  /// again, or another step.
+  /// A step to ask that is unknown, bare and as a sentence. If the skill fails: the whole question, or another step.
   [[nodiscard]] std::pair<std::string, std::string> next_question(const Reader& reader) const {
     std::vector<std::size_t> open, ready;
     for (std::size_t k = 0; k < reader.steps(); ++k) {

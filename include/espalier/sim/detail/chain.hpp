@@ -49,8 +49,7 @@ struct Chain {
   std::uint64_t relation = 0;
 };
 
-/// Calls text(run) for plain text and reference(k) for placeholders "#k" of a wording. Placeholders have 1 <= k <=
-/// earlier and are passed from 0.
+/// Calls text(run) for plain text and reference(k - 1) for placeholders "#k" of a wording, 1 <= k <= earlier.
 void each_part(std::string_view wording, std::size_t earlier, const auto& text, const auto& reference) {
   std::size_t begin = 0;
   for (std::size_t i = 0; i < wording.size(); ++i) {

@@ -39,8 +39,7 @@ class Finder {
 
   [[nodiscard]] Reader reader(const Chain& chain) const { return {r_, chain, r_.skills.recall}; }
 
-  /// The best final answer: to the whole question, or to a sub-question from memory. Of attempts that are shown with
-  /// their histories it is the most frequent answer.
+  /// The best final answer: to the question, or to a sub-question from memory, or the most frequent of shown attempts.
   [[nodiscard]] Finding recollect() const {
     if (r_.view.has_history)
       if (auto value = favourite()) return {.value = std::move(value)};

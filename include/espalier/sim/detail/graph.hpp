@@ -31,8 +31,7 @@ inline std::uint64_t permute(std::uint64_t index, std::uint64_t size, std::uint6
   return index;
 }
 
-/// A pronounceable word of consonant-vowel syllables with a consonant at the end. One-to-one in index for a fixed
-/// number of syllables, index < 80^syllables * 8.
+/// A word of syllables with a consonant at the end. One-to-one in index < 80^syllables * 8 for a number of syllables.
 inline std::string word(std::uint64_t index, unsigned syllables) {
   static constexpr std::string_view onsets[] = {"b", "d", "f", "g", "k", "l", "m",  "n",
                                                 "p", "r", "s", "t", "v", "z", "br", "th"};

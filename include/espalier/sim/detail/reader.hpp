@@ -50,8 +50,7 @@ inline const std::string* shown(const Fact& fact, const View& view, std::size_t 
 }
 
 /// What the model believes along one chain: values of some steps, found in the prompt or set by the model. It looks at
-/// gold in two cases only: to tell whether a fact can be read from a passage or recalled, and to conclude a comparison
-/// whose steps are all right.
+/// gold only to tell if a fact can be read or recalled, and to conclude a comparison whose steps are all right.
 class Reader {
  public:
   struct Belief {
@@ -93,8 +92,7 @@ class Reader {
     values_[k] = Belief{std::move(text), right, said};
   }
 
-  /// Looks for step k in the prompt: first own answers, then thoughts, then what later sub-questions assume, then
-  /// documents. Only if ready(k).
+  /// Looks for step k, if ready(k): in own answers, thoughts, what later sub-questions assume, and then documents.
   bool see(std::size_t k) {
     const std::string asked = question(k);
     const auto key = content(asked);

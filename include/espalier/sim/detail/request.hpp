@@ -160,8 +160,7 @@ class Request {
     const bool line = tag->close == "\n" && !tag->open.ends_with(' ');
     return tag->open + (line ? " " : "") + text + tag->close;
   }
-  /// A thought, in its marks if the protocol has them, and the reply that follows from it. The thought is on one line
-  /// if its marks end with the line.
+  /// A thought, in its marks if it has them (one line if they end with it), and the reply that follows from it.
   [[nodiscard]] std::string reply(std::string thought, std::string_view role, const std::string& text) const {
     if (whole(role)) return text;
     const Protocol::Tag* tag = protocol->tag("thought");

@@ -103,8 +103,7 @@ class Choice {
     if (counted > 0) return static_cast<std::uint32_t>(counted);
     return static_cast<std::uint32_t>(!sampled_.ids.empty() || !logprobs ? sampled_.ids.size() : logprobs->tokens);
   }
-  /// What was sampled, as far as the reply tells it. `all`: the log-probabilities are those of all tokens. Nothing of
-  /// what cannot be, and `doubt` says so.
+  /// What was sampled, as far as told. `all`: all tokens have log-probabilities. `doubt` says what is left out.
   [[nodiscard]] Completion::Sampled sampled(bool all, std::string& doubt) const {
     Completion::Sampled found = sampled_;
     if (found.ids.empty() && logprobs && (all || logprobs->whole)) found = logprobs->sampled;
@@ -130,8 +129,7 @@ class Choice {
         break;
       }
   }
-  /// Adds a `content`: a text, or a list of parts. Parts of text are joined, and parts of a thought are its thought.
-  /// Returns false for any other value.
+  /// Adds a `content`: a text, or a list of parts. Texts are joined, thoughts are its thought. False for another value.
   bool add_content(simdjson::dom::element content) {
     std::string_view words;
     if (!content.get(words)) {

@@ -54,8 +54,7 @@ struct ToolCall {
   std::string shown{};  ///< the call as it came, "" = it came in pieces
 };
 
-/// The argument of a call as text. A string is taken as it is, any other value as JSON. Nothing if the arguments are
-/// damaged or lack the parameter.
+/// The argument of a call: a string as it is, any other value as JSON. Nothing if it is damaged or lacks the parameter.
 inline std::optional<std::string> argument_of(const ToolCall& call, std::string_view parameter) {
   simdjson::dom::parser parser;
   simdjson::dom::element arguments, value;

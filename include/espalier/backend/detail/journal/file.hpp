@@ -17,8 +17,7 @@
 namespace espalier::backend::detail {
 
 /// An open journal: one SQLite file with its -wal and -shm files, safe between processes on a local file system. A torn
-/// end of the log is dropped on opening. Only one thread at a time may use it. Every failure is a StoreError that names
-/// the file.
+/// end of the log is dropped on opening. For one thread at a time. Every failure is a StoreError with its name.
 ///
 /// An existing journal can also be read where nothing can be written.
 class JournalFile {

@@ -99,8 +99,7 @@ class DecoupleRagEnvironment {
   std::uint32_t max_depth_;
 };
 
-/// DecoupleRAG's two values of a step, each in [-1, 1]: the quality of its plan and of its search. Searches are guided
-/// by the second (Eq. 3).
+/// DecoupleRAG's two values of a step, in [-1, 1]: of its plan, and of its search, which guides searches (Eq. 3).
 struct Dual {
   double plan = 0, search = 0;
   Dual& operator+=(const Dual& o) {
