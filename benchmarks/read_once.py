@@ -1,6 +1,6 @@
-"""Prompt tokens that llama.cpp reads in a run of DecEx-RAG, and a simulated server with a radix cache (vLLM, SGLang):
-for our client, and for its requests sent again in four orders. "x tree" compares with the prefix tree of all prompts,
-what a server reads that reads no prefix twice.
+"""Prompt tokens that are read in a run of DecEx-RAG: by llama.cpp for our client, and by llama.cpp and a simulated
+radix cache (vLLM, SGLang) for the same requests in four orders. "x tree" is their ratio to the prefix tree of all
+prompts, the least that can be read.
 
     python benchmarks/read_once.py MODEL.gguf [--questions 4] [--slots 8] [--prompts DIR]
 """

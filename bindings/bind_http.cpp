@@ -47,9 +47,12 @@ template <class T, class Bound, class... Own, class... Said>
 void bind_client(Bound&& bound, T (*make)(const backend::HttpOptions&, Own...), const Said&... said) {
   bound.def(
       py::init([make](Own... own, std::size_t in_flight, double timeout, double deadline, int attempts, double wait) {
-        backend::HttpOptions http{.max_in_flight = in_flight, .timeout_s = timeout, .deadline_s = deadline};
-        http.max_attempts = attempts, http.wait_s = wait;
-        return make(http, std::move(own)...);
+        return make({.max_in_flight = in_flight,
+                     .timeout_s = timeout,
+                     .deadline_s = deadline,
+                     .max_attempts = attempts,
+                     .wait_s = wait},
+                    std::move(own)...);
       }),
       said..., py::arg("in_flight") = 64, py::arg("timeout") = 300.0, py::arg("deadline") = 600.0,
       py::arg("attempts") = 0, py::arg("wait") = 0.0);

@@ -33,7 +33,8 @@ void bind_journal(py::module_& m) {
         return py::make_tuple(counts.stored, counts.failed, counts.unknown, counts.doubt);
       },
       py::arg("requests"), py::arg("responses"), py::arg("journal"), py::arg("finish_reasons"),
-      "(keys stored, (key, why) of those that failed, lines that answer no request, which token counts cannot be).");
+      "(keys stored, (key, why) of those that failed, lines that answer no request, what is wrong with its token "
+      "counts).");
 #endif
 }
 

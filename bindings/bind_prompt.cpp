@@ -113,10 +113,12 @@ void bind_prompt(py::module_& m) {
           "finish", [](const Completion& c) { return name_of(c.finish, Completion::finishes); },
           "stop, length, other, too_long (the prompt did not fit into the model's context, and the text says so), or "
           "refused (the model refused to reply, and the text is its refusal).")
-      .def_readonly("damaged", &Completion::damaged, "A call of a tool or a part in it cannot be read, so nothing is.")
+      .def_readonly("damaged", &Completion::damaged,
+                    "A call of a tool or a part in it cannot be read, so nothing in it is read.")
       .def_readonly("prompt_tokens", &Completion::prompt_tokens, "0 = not reported.")
       .def_readonly("completion_tokens", &Completion::completion_tokens, "0 = not reported.")
-      .def_readonly("thinking_tokens", &Completion::thinking_tokens, "Those of a thought aside, 0 = not reported.")
+      .def_readonly("thinking_tokens", &Completion::thinking_tokens,
+                    "Of completion_tokens, those of a thought. 0 = not reported.")
       .def_readonly("logprob", &Completion::logprob, "Sum over the tokens up to the stop string, or None.")
       .def_property_readonly(
           "tokens",

@@ -56,7 +56,7 @@ void bind_shards(py::module_& m) {
       },
       py::arg("folder"), py::arg("next"), py::arg("journal") = py::none(),
       "Writes the run.json of a folder into `next`, with what is in `next` among its outputs. `journal`: the folder is "
-      "a shard, and `next` has its whole run with that journal.");
+      "a shard, and the record is that of its whole run, which has this journal.");
 #endif
 }
 

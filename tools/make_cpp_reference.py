@@ -1,15 +1,11 @@
 """Writes the C++ reference: in docs/reference/cpp/*.md what follows `<!-- headers: FOLDER -->`, out of the headers.
 Namespaces `detail` and private members are left out. Comments are `///`, and `///<` behind a member.
 
-    python3 tools/make_cpp_reference.py          writes the pages
-    python3 tools/make_cpp_reference.py --check  says which page differs, and exits 1
-
 It reads the text of the headers, with what .clang-format fixes: what a namespace declares begins in the first column,
 a member two columns further than its class.
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +15,6 @@ INCLUDE = ROOT / "include/espalier"
 PAGES = ROOT / "docs/reference/cpp"
 MARK = re.compile(r"^<!-- headers: (\S+) -->\n", re.M)
 NO_CODE = re.compile(r'"(?:\\.|[^"\\])*"|' + r"(?<!\w)'(?:\\.|[^'\\])'|//.*")
-LONG = 110
 
 
 class Part(NamedTuple):
@@ -255,22 +250,7 @@ def page(text: str) -> str:
     return text[: mark.end()] + "\n" + "\n\n".join(block for blocks in found for block in blocks) + "\n"
 
 
-def main() -> int:
-    behind = 0
-    for file in sorted(PAGES.glob("*.md")):
-        text = file.read_text(encoding="utf-8")
-        if not MARK.search(text) or (made := page(text)) == text:
-            continue
-        behind = 1
-        if sys.argv[1:] == ["--check"]:
-            print(
-                f"{file.relative_to(ROOT)} is not what the headers say: run tools/make_cpp_reference.py",
-                file=sys.stderr,
-            )
-        else:
-            file.write_text(made, encoding="utf-8")
-    return behind if sys.argv[1:] == ["--check"] else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    for file in sorted(PAGES.glob("*.md")):
+        if MARK.search(text := file.read_text(encoding="utf-8")):
+            file.write_text(page(text), encoding="utf-8")

@@ -19,6 +19,7 @@ from typing import Any
 from espalier import _core
 from espalier.bridge.mismatch import split
 from espalier.search.method import TypedMethod
+from make_cpp_reference import prose, table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ROOT / "docs/reference/python"
@@ -223,14 +224,6 @@ def data(module: str, name: str) -> Iterator[str]:
                 yield prose(text)
 
 
-def prose(text: str) -> str:
-    """Words as markdown: what stands between backticks is code, and nothing else has a meaning."""
-    words = text.split("`")
-    return "`".join(
-        word if i % 2 else re.sub(r"<(?=[\w/!])|\*(?=\w)", r"\\\g<0>", word) for i, word in enumerate(words)
-    )
-
-
 def code(line: str) -> str:
     if len(line) > WIDE and "(" in line:
         name, _, rest = line.partition("(")
@@ -242,12 +235,6 @@ def code(line: str) -> str:
             lines[-1] += f" {one},"
         line = "\n".join([f"{name}(", *lines, bracket + result])
     return f"```py\n{line}\n```"
-
-
-def table(head: str, rows: list[list[str]]) -> str:
-    lines = [" | ".join(one.replace("|", "\\|") for one in row) for row in rows]
-    shown = [f"| {head} |", "|" + "---|" * (head.count("|") + 1), *(f"| {line} |" for line in lines)]
-    return "\n".join(re.sub(r" +\|$", " |", line) for line in shown)
 
 
 if __name__ == "__main__":

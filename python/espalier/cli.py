@@ -11,7 +11,7 @@ from .commands.shared.parser import EXIT_CODES, Parser, add_command
 from .doctor.inputs import distribution
 from .errors import Error, InputError, MissingPart, PolicyError, StoreError
 from .gone import gone_command
-from .io.files import FULL
+from .io.files import naming
 from .io.terminal import say, say_error
 
 NAMES = (
@@ -58,8 +58,6 @@ def run(argv: Sequence[str]) -> int:
 def told(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    if isinstance(error, OSError) and error.errno in FULL:
-        return f"standard output: {error.strerror}"
     return "too little memory" if isinstance(error, MemoryError) else str(error)
 
 
@@ -70,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stdout, sys.stderr = streams  # instead of None, where one was closed
     try:
         code = run(arguments)
-        sys.stdout.flush()
+        with naming("standard output"):
+            sys.stdout.flush()
         return code
     except KeyboardInterrupt:
         say_error("interrupted. Run the same command again to go on")

@@ -54,8 +54,9 @@ def needed(package: str, what: str, module: str = "") -> Any:
     """A package's module, for what needs it. Raises MissingPart."""
     try:
         return import_module(module or package)
-    except ImportError:
-        raise MissingPart(f"{what} needs {package}: pip install {package}") from None
+    except ImportError as error:
+        why = "" if isinstance(error, ModuleNotFoundError) else f" ({first_line(error)})"
+        raise MissingPart(f"{what} needs {package}{why}: pip install {package}") from None
 
 
 class BackendError(Error):

@@ -140,8 +140,9 @@ def keywords(function: F) -> F:
 
     @wraps(function)
     def call(*args: object, **given: object) -> object:
-        for name in given.keys() - set(known):
-            raise TypeError(f"{function.__name__}(): {unknown(name, known, where=function.__name__)}")
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{function.__name__}(): {unknown(name, known, where=function.__name__)}")
         return function(*args, **given)
 
     return call  # type: ignore[return-value]

@@ -490,10 +490,9 @@ constexpr std::chrono::seconds s{1};
 
 /// A watch, and what it has said.
 struct Watched {
-  explicit Watched(double deadline_s)
-      : watch(std::make_shared<HttpWatch>(deadline_s, [this](const std::string& what) { said.push_back(what); })) {}
-  std::vector<std::string> said;
-  std::shared_ptr<HttpWatch> watch;
+  std::vector<std::string> said{};
+  std::shared_ptr<HttpWatch> watch =
+      std::make_shared<HttpWatch>(600, [this](const std::string& what) { said.push_back(what); });
 };
 std::string reply(const std::string& text) {
   return R"({"choices":[{"message":{"content":")" + text + R"("},"finish_reason":"stop"}]})";
@@ -502,7 +501,7 @@ std::string reply(const std::string& text) {
 }  // namespace
 
 TEST_CASE("the first reply is waited for from the first message on, later ones from the first failure on") {
-  Watched w(600);
+  Watched w;
   w.watch->sent("silent", start);
   w.watch->sent("slow", start);
   w.watch->replied("slow");
@@ -525,7 +524,7 @@ TEST_CASE("one living server beside a silent, dead or broken one is enough") {
   const FaultServer silent(Answer{.fault = Fault::stall}), broken(Answer{.status = 502}),
       alive(Answer{.body = reply("good")});
   for (const std::string& other : {silent.url(), FaultServer::refusing_url(), broken.url()}) {
-    Watched w(600);
+    Watched w;
     auto options = test::served_at<OpenAiOptions>(
         other + "/v1", {.endpoints = {alive.url("/v1")}, .server = std::nullopt, .http = {.watch = w.watch}});
     options.http.timeout_s = 0.2;

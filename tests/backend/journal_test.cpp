@@ -13,11 +13,6 @@ namespace journal_test {
 
 namespace {
 
-/// A folder with the name of a journal in it.
-struct WithFile : espalier::test::InFolder {
-  const std::string file = folder / "journal.sqlite";
-};
-
 using namespace espalier;
 using namespace espalier::detail;
 using backend::Journaled;
@@ -518,7 +513,8 @@ TEST_CASE_FIXTURE(test::InFolder, "a source that is no journal leaves no copy") 
   CHECK_FALSE(std::filesystem::exists(folder / "copy"));
 }
 
-TEST_CASE_FIXTURE(WithFile, "a request of records that were rolled back is written again with the next ones") {
+TEST_CASE_FIXTURE(test::InFolder, "a request of records that were rolled back is written again with the next ones") {
+  const std::string file = folder / "journal.sqlite";
   SqliteStore store(file);
   const std::vector<Record> two = records(2);  // of one request
   store.put({Record(key(7), Record::Kind::generation, "whole")});

@@ -40,7 +40,9 @@ TEST_CASE("siblings are asked together and in the order of the tree, however rep
       return std::ranges::find_if(asked, [&](const Prompt& prompt) { return shows(prompt, text); }) - asked.begin();
     };
     CHECK(first("Which capital?") < first("Which city?"));
+    CHECK(first("Which city?") < std::ssize(asked));
     CHECK(first("About bad") < first("About good"));
+    CHECK(first("About good") < std::ssize(asked));
   }
 }
 

@@ -406,7 +406,7 @@ def test_the_command_writes_what_runs_read(tmp_path: Path):
     ids = {p.id for p in esp.read_passages(corpus)}
     assert len(ids) == 4 and {i for row in rows(out) for i in row["metadata"]["gold_doc_ids"]} <= ids
     first = {"title": "Aru", "contents": "Aru\nThe Aru rises in Cor. It is long."}
-    assert rows(corpus)[0] == rows(corpus)[0] | first
+    assert rows(corpus)[0] == {"id": rows(corpus)[0]["id"], **first}
     raw = espalier("expand", "--questions", source, "--corpus", corpus, "--out", tmp_path / "run")
     assert raw.returncode == 3 and f"in the form of hotpotqa: `espalier questions {source} --out" in raw.stderr
     table = put(tmp_path / "own.json", [{"id": "1", "question": "q?", "golden_answers": ["x"]}])

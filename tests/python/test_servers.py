@@ -65,7 +65,7 @@ def test_a_run_keeps_what_its_server_is(files: Path, tmp_path: Path):
         assert json.loads((tmp_path / "servers.json").read_text()) == {server.url: "sglang"}
         asked = len(server.questions)
         good(*command, "--overwrite", "--set", "T_max=3")
-    assert set(server.questions) == {"/v1/models"} and len(server.questions) < 2 * asked
+    assert server.questions[asked:] == ["/v1/models"]  # whether it is there
 
 
 @pytest.mark.parametrize(

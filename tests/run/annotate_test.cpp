@@ -109,6 +109,8 @@ TEST_CASE("gold chains become cold-start rows, in a run of their own or added to
   const auto bare = world.settings("bare", {{"grow", "none"}, {"annotate", "none"}});
   run_job(bare);
   CHECK(lines(world / "bare/cold_start.jsonl") == 0);
+  const std::string answers = content(world / "bare/answers.jsonl");
+  CHECK(answers.find(R"("status":"done")") != answers.npos);  // rows may come later
   run_job(world.annotation(bare, {"cold_start"}, "bare"));
   CHECK(lines(world / "bare/cold_start.jsonl") == steps);
 }

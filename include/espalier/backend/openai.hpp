@@ -101,7 +101,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     return true;
   }
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
-    // llama.cpp tells all ids of a sample that is alone, and counts the tokens of others in chunks alone.
+    // llama.cpp tells all ids only of a sample that is alone.
     const bool alone = next.sampling().keep_tokens && server_.dialect().server == Server::llamacpp;
     return !alone && group.size() < server_.most_samples() && !next.greedy() &&
            next.shared_body() == group.back().shared_body() && next.seed() == group.back().seed() &&

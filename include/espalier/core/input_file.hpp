@@ -34,8 +34,9 @@ inline int open_input(const std::string& path) {
   if (file < 0 || ::fstat(file, &found) != 0) fail(errno == ENXIO ? "it is a socket" : std::strerror(errno));
   if (S_ISDIR(found.st_mode)) fail(std::strerror(EISDIR));
   if (!S_ISREG(found.st_mode) && !S_ISFIFO(found.st_mode)) fail("it is a device, not a file");
-  constexpr off_t whole = 1 << 30;  // no more of a good file has no place on the disk
-  if (found.st_size - found.st_blocks * 512 > whole && ::lseek(file, 0, SEEK_HOLE) < found.st_size)
+  const off_t missing = found.st_size - found.st_blocks * 512;  // compression saves space too, but leaves few holes
+  const bool thin = missing > found.st_size / 2 && missing > (off_t(1) << 30);
+  if (const off_t hole = thin ? ::lseek(file, 0, SEEK_HOLE) : -1; hole >= 0 && hole < found.st_size)
     fail("most of it was never written (a sparse file, or a download that has not ended)");
   ::lseek(file, 0, SEEK_SET);
   struct ::statfs system{};

@@ -125,8 +125,9 @@ class PortState final : public PortBase {
     return !replies.empty();
   }
 
-  /// Wakes all that wait for this request. An error that is not a BackendError ends the run. The first answer counts:
-  /// another answer for the same ticket is ignored. Throws std::invalid_argument for a ticket that was never given.
+  /// Wakes all that wait for this request. All but the first get an answer's shared(), where it has that. An error that
+  /// is not a BackendError ends the run. Only the first answer for a ticket counts. Throws std::invalid_argument for a
+  /// ticket that was never given.
   void deliver(Ticket ticket, Outcome<Out> outcome) {
     auto entry = entries_.extract(ticket);
     if (entry.empty() && ticket > 0 && ticket <= last_ticket_) return;

@@ -15,7 +15,7 @@
 
 namespace espalier {
 
-/// How a completion is drawn. All fields but the last are sent to the server and are part of a request's key.
+/// How a completion is drawn. All fields but the last are part of a request's key.
 struct Sampling {
   double temperature = 0;              ///< 0 = greedy
   double top_p = 1;                    ///< (0, 1]

@@ -97,9 +97,11 @@ class Path {
     });
   }
   /// Adds a text without a search or a call.
-  void add(rag::SegmentKind kind, std::string text, std::string thought = std::string()) {
+  void add(rag::SegmentKind kind, std::string text, std::string thought = std::string(),
+           std::shared_ptr<const rag::ModelText::Source> source = nullptr) {
     if (closed_) return;
     rag::Action action(kind, text, std::move(thought), text);
+    action.source = std::move(source);
     rag::State after = state().with(action);
     append(std::move(action), std::move(after));
   }

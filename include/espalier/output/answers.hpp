@@ -74,10 +74,10 @@ inline AnswerRow answer_row(const TreeRecord& record, const rag::Gold* gold = nu
 inline void judge_by_data(AnswerRow& row, bool without_data) {
   row.em = row.f1 = row.acc = std::nullopt;
   row.status = without_data ? "failed" : "done";
-  const std::string why = row.costs->completions == 0
-                              ? ": none was asked for, as a cold start needs a gold chain with the text of each passage"
-                              : row.error.substr(std::min(row.error.find(':'), row.error.size()));
-  row.error = without_data ? "no row could be made of the replies" + why : "";
+  const std::string why = row.error.substr(std::min(row.error.find(':'), row.error.size()));
+  row.error = !without_data                ? ""
+              : row.costs->completions > 0 ? "no row could be made of the replies" + why
+                                           : "nothing was asked, because the question lacks what its rows need";
 }
 
 /// The row of a question without a tree, because a backend failed.

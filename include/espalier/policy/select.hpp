@@ -26,14 +26,15 @@ enum class FirstPlay : std::uint8_t {
 
 namespace detail {
 
-/// 1 / n, its square root, and that of ln n. Those of small n, which most nodes have, are looked up.
+/// 1 / n, and the square roots of n, of 1 / n and of ln n. Those of small n, which most nodes have, are looked up.
 struct Roots {
-  double inverse = 0, of_inverse = 0, of_log = 0;
+  double inverse = 0, root = 0, of_inverse = 0, of_log = 0;
 };
 inline double root_of_log(std::uint32_t n) { return std::sqrt(std::log(double(n))); }
 inline const std::array<Roots, 256> small_roots = [] {
   std::array<Roots, 256> all{};
-  for (std::uint32_t n = 1; n < all.size(); ++n) all[n] = {1 / double(n), std::sqrt(1 / double(n)), root_of_log(n)};
+  for (std::uint32_t n = 1; n < all.size(); ++n)
+    all[n] = {1 / double(n), std::sqrt(double(n)), std::sqrt(1 / double(n)), root_of_log(n)};
   return all;
 }();
 
@@ -122,7 +123,9 @@ class Puct {
   /// The score as a function of the child alone, so that the square root is taken once per parent.
   template <class Value>
   [[nodiscard]] auto at(const Node<Value>& parent) const {
-    return score(parent, options_.c * std::sqrt(visits(parent)));
+    const std::uint32_t n = parent.visits + parent.pending;
+    const double root = n < detail::small_roots.size() ? detail::small_roots[n].root : std::sqrt(double(n));
+    return score(parent, options_.c * root);
   }
   [[nodiscard]] auto at(const auto& tree, NodeId parent) const {
     float priors = 0;

@@ -161,10 +161,10 @@ class Sampler {
       sample.logprob = completion.logprob;
       sample.tokens = completion.completion_tokens;
       sample.token_logprobs = std::move(completion.tokens);
-      ModelText::Source from{source, std::move(completion.sampled)};
-      sample.raw =
-          ModelText(std::move(completion.text),
-                    body.sampling.keep_tokens ? std::make_shared<const ModelText::Source>(std::move(from)) : nullptr);
+      std::shared_ptr<const ModelText::Source> from;
+      if (body.sampling.keep_tokens)
+        from = std::make_shared<ModelText::Source>(ModelText::Source{source, std::move(completion.sampled)});
+      sample.raw = ModelText(std::move(completion.text), std::move(from));
       if (completion.readable())
         sample.reply = parse(sample.raw, *body.protocol, *body.protocol->purpose(body.purpose));
       if (cut && sample.reply && sample.reply->to_end && sample.reply->tag == "answer") sample.reply.reset();  // no end

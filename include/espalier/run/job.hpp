@@ -92,8 +92,8 @@ class Job {
       record.compare_with(folder / "run.json");
       if (!annotating()) earlier = detail::EarlierRun::in(folder.path());
       if (settings_.journal.replay) finished_before = std::exchange(earlier, {}).summary.has_value();
-      const bool told = earlier.annotated || std::filesystem::exists(folder / "tokens.jsonl");
-      if (earlier.summary && (told || !settings_.journal.keep_tokens || !settings_.journal.keep))
+      const bool kept = earlier.annotated || std::filesystem::exists(folder / "tokens.jsonl");
+      if (earlier.summary && (kept || !settings_.journal.keep_tokens || !settings_.journal.keep))
         return {.summary = std::move(*earlier.summary), .recognised = true};
       earlier.check_mendable(folder.path(), settings_.journal.keep && std::filesystem::exists(detail::journal_file(
                                                                           settings_, folder.path())));

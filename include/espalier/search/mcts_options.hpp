@@ -37,7 +37,7 @@ struct MctsOptions {
   Collision collision = Collision::wait;
   Values values = Values::first;
   bool solve = false;          ///< do not select solved nodes again, and end when the root is solved
-  double widen_k = 0;          ///< progressive widening: a node with N visits has drawn k N^alpha samples. 0 = off
+  double widen_k = 0;          ///< progressive widening: draw max(1, floor(k N^alpha)) samples by N visits. 0 = off
   double widen_alpha = 0.5;    ///< (0, 1]. The kinds are drawn in turn, up to `width` each. Needs `expand` = one
   Prior prior{};               ///< how siblings share the policy
   detail::ValueRange range{};  ///< allowed values. A value outside ends the search with an error

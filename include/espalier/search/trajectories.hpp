@@ -55,7 +55,9 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Ev
         tree.ending = SearchFacts::Ending::budget;
         break;
       }
-      const std::uint64_t paid = steps_left(tree);
+      Ledger::Costs costs = Budget::costs(tree);
+      costs.completions += (tree.size() - 1) * options_.step_calls;  // kept back for the steps that were made
+      const std::uint64_t paid = options_.budget.calls_left(costs) / (1 + options_.step_calls);
       if (paid < ends.size()) tree.ending = SearchFacts::Ending::budget;
       if (paid == 0) break;
       if (paid < ends.size()) ends.resize(paid);
@@ -71,12 +73,6 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Ev
     co_return tree;
   }
 
-  /// How many more steps the budget pays for, besides what is kept back for those that were made.
-  [[nodiscard]] std::uint64_t steps_left(const auto& tree) const {
-    Ledger::Costs all = Budget::costs(tree);
-    all.completions += (tree.size() - 1) * options_.step_calls;
-    return options_.budget.calls_left(all) / (1 + options_.step_calls);
-  }
   /// Makes one step of all trajectories. A reply is drawn again from what they all leave of the budget. The first
   /// samples of all are drawn from one prompt.
   Task<void> step(auto* env, auto* tree, std::vector<Parent>* ends) {

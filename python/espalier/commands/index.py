@@ -159,7 +159,7 @@ def queries_of(file: Path) -> Iterator[str]:
             except UnicodeDecodeError:
                 raise InputError(f"{file}:{number}: is not UTF-8") from None
             if text.startswith("{"):
-                with suppress(ValueError):  # a query that begins with a brace
+                with suppress(ValueError, RecursionError):  # a query that begins with a brace
                     text = query_of(Row(f"{file}:{number}", number, json.loads(text)))
             if text:
                 yield text

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,12 +37,11 @@ own = "serve_"  # how the names of a server's own options begin
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     kinds = parser.add_subparsers(dest="serve_what", metavar="WHAT", required=True)
-    retriever = add_command(kinds, "retriever", "Serve passages by Search-R1's interface: POST /retrieve.", RETRIEVER)
-    answers = add_command(
-        kinds, "answers", "Serve a method's answers by OpenAI's interface: POST /v1/chat/completions.", ANSWERS
-    )
-    values = add_command(
-        kinds, "values", "Serve a trained value model (POST /value) or process reward model (POST /classify).", VALUES
+    add = partial(add_command, kinds, json="print a JSON object when clients may come")
+    retriever = add("retriever", "Serve passages by Search-R1's interface: POST /retrieve.", RETRIEVER)
+    answers = add("answers", "Serve a method's answers by OpenAI's interface: POST /v1/chat/completions.", ANSWERS)
+    values = add(
+        "values", "Serve a trained value model (POST /value) or process reward model (POST /classify).", VALUES
     )
     add_door_options(values, port=8902, max_body=16 << 20, time_limit=60)
     add_values_options(values)
@@ -128,8 +128,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     chosen = {name.removeprefix(own): value for name, value in vars(arguments).items() if name.startswith(own)}
     key = read_key(chosen["client_key_env"], chosen["client_key_file"])
-    times = (chosen[name] for name in ("header_time", "body_time", "time_limit"))
-    door = open_door(Door(chosen["host"], chosen["port"], key, chosen["max_body"], *times))
+    times = {
+        "header_seconds": chosen["header_time"],
+        "body_seconds": chosen["body_time"],
+        "seconds": chosen["time_limit"],
+    }
+    door = open_door(Door(chosen["host"], chosen["port"], key, chosen["max_body"], **times))
     if chosen["what"] == "values":
         serve_values(chosen, door, as_json=arguments.json)
     elif chosen["what"] == "retriever":

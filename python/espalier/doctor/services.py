@@ -212,7 +212,7 @@ def check_encoder(settings: Mapping[str, Any]) -> Iterator[Finding]:
 
 def check_values(settings: Mapping[str, Any]) -> Iterator[Finding]:
     if settings.get("values"):
-        advice = "are --values with its ?name=, or its file and --encoder, right?"
+        advice = "is --values right: a URL with ?name=, or a file beside --encoder?"
         own = taken(settings, VALUES)
         options = {"values": "server" if "://" in settings["values"] else "head", "max_calls": 20}
         yield tried("values", "the values' source", advice, "decouple", own, options)[0]

@@ -25,10 +25,10 @@ class Tokens:
     """In the loss; 0 where the label is ignored."""
 
 
-def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str, had: dict[int, list[int]] | None = None) -> Tokens:
+def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str, own: dict[int, list[int]] | None = None) -> Tokens:
     """In standard style: prompt and completion as they are, and the end-of-text token. Otherwise by the chat template,
     where all assistant turns and their ends are learned. A token is learned if it holds a learned code point.
-    `had` are the tokens of contents that are not to be tokenised, by their place."""
+    Contents whose place is in `own` get these tokens in place of new ones."""
     learned: list[tuple[int, int]] = []
     if style == "standard":
         if not dialogue.one_turn:
@@ -45,15 +45,14 @@ def tokenised(dialogue: Dialogue, tokenizer: Tokenizer, style: str, had: dict[in
             next_one = contents[i + 1].begin if i + 1 < len(contents) else len(text)
             if message.role == "assistant":
                 learned.append((content.begin, tokenizer.end_of_turn(text, content.end, next_one)))
-    ids, offsets = pieced(tokenizer, text, contents, had or {}, special=style == "standard")
+    ids, offsets = pieced(tokenizer, text, contents, own or {}, special=style == "standard")
     last = contents[-1]
     spans = [(last.place(begin), last.place(end), weight) for begin, end, weight in dialogue.weights]
     labels, weights = [], []
     for token, (begin, end) in zip(ids, offsets, strict=True):
         first = next((max(begin, b) for b, e in learned if begin < e and b < end), None)
         labels.append(IGNORED if first is None else token)
-        own = 0.0 if first is None else next((w for b, e, w in spans if b <= first < e), 1.0)
-        weights.append(own)
+        weights.append(0.0 if first is None else next((w for b, e, w in spans if b <= first < e), 1.0))
     return Tokens(ids, labels, weights)
 
 
@@ -67,12 +66,14 @@ def pieced(
     for place in [*sorted(own), None]:
         end = len(text) if place is None else contents[place].begin
         between, spots = tokenizer.encode(text[at:end], special=special and at == 0)
+        while place is not None and spots and spots[-1][0] == spots[-1][1]:  # the end of a text, in its middle
+            spots.pop(), between.pop()
         ids += between
         offsets += [(begin + at, stop + at) for begin, stop in spots]
         if place is not None:
             at = contents[place].end
             ids += own[place]
-            solid = [spot for spot in range(end, at) if not text[spot].isspace()]  # the same in both
+            solid = [spot for spot in range(end, at) if not text[spot].isspace()] or [end]  # alike but for &lt;
             seen = 0
             for count in range(1, len(own[place]) + 1):
                 now = sum(not point.isspace() for point in tokenizer.decode(own[place][:count]))

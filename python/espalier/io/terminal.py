@@ -5,13 +5,15 @@ import sys
 from typing import TextIO
 
 from ..errors import UNSEEN, one_line
+from .files import naming
 from .text import json_escape
 
 
 def say(*lines: str, to: TextIO | None = None) -> None:
     """Prints each text as one line, on standard output if no stream is named."""
-    for line in lines:
-        print(one_line(line), file=to, flush=True)
+    with naming("standard output" if to in (None, sys.stdout) else "standard error"):
+        for line in lines:
+            print(one_line(line), file=to, flush=True)
 
 
 def say_error(line: str) -> None:
@@ -20,7 +22,8 @@ def say_error(line: str) -> None:
 
 def say_cells(*cells: str | None) -> None:
     """Prints a row with tabs between its cells, nothing for None."""
-    print("\t".join(one_line(cell or "") for cell in cells), flush=True)
+    with naming("standard output"):
+        print("\t".join(one_line(cell or "") for cell in cells), flush=True)
 
 
 def say_json(value: object) -> None:
@@ -29,4 +32,5 @@ def say_json(value: object) -> None:
 
 def say_json_line(text: str) -> None:
     """Prints JSON. In place of what a terminal would obey or hide stand JSON's own escapes."""
-    print(UNSEEN.sub(json_escape, text), flush=True)
+    with naming("standard output"):
+        print(UNSEEN.sub(json_escape, text), flush=True)

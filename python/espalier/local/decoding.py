@@ -105,7 +105,6 @@ class Row:
     logprobs: list[float] = field(default_factory=list)
     finish: str = ""
     """How it ended, '' = it goes on."""
-    keeps: bool = False
 
 
 Keep = Callable[[Prompt, str, Sequence[int]], None]
@@ -140,8 +139,7 @@ class Decoder:
             except ValueError as error:
                 answers[place] = BackendError(str(error), permanent=True)
                 continue
-            keeps = bool(getattr(prompt, "keep_tokens", False))
-            rows.append((begin, Row(place, prompt, len(begin), min(prompt.max_tokens, room), matcher, keeps=keeps)))
+            rows.append((begin, Row(place, prompt, len(begin), min(prompt.max_tokens, room), matcher)))
         rows.sort(key=lambda one: (len(one[0]), one[0], one[1].place))  # little padding, equal prompts side by side
         for first in range(0, len(rows), self._batch):
             answers |= self._write(rows[first : first + self._batch])
@@ -221,7 +219,7 @@ class Decoder:
         import torch
 
         logits = logits.float()
-        asked = [i for i, row in enumerate(live) if (row.prompt.logprobs or row.keeps) and not row.finish]
+        asked = [i for i, row in enumerate(live) if (row.prompt.logprobs or row.prompt.keep_tokens) and not row.finish]
         plain = torch.log_softmax(logits[asked], -1) if asked else None
         allowed = self._grammars.mask([row.matcher if not row.finish else None for row in live], logits.device)
         if allowed is not None:
@@ -281,8 +279,8 @@ class Decoder:
             completion_tokens=len(row.ids),
             logprob=sum(row.logprobs) if row.prompt.logprobs else None,
             tokens=list(each) if row.prompt.token_logprobs else [],
-            token_ids=row.ids if row.keeps else [],
-            logprobs=row.logprobs if row.keeps else [],
+            token_ids=row.ids if row.prompt.keep_tokens else [],
+            logprobs=row.logprobs if row.prompt.keep_tokens else [],
         )
 
 

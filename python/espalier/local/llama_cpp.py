@@ -126,5 +126,5 @@ def encoder_engine(source: Source) -> LlamaEngine:
 def client(engine: LlamaEngine, *, encodes: bool = False) -> dict[str, Any]:
     """How our client reaches a server. Twice its slots are sent, and a text that is too long to encode fails alone."""
     own = {"llamacpp": True, "batch": 1, "attempts": 1} if encodes else {"server": "llamacpp", "in_process": True}
-    patience = dict.fromkeys(("timeout", "deadline", "wait"), PATIENCE)
+    patience = dict.fromkeys(("timeout", "deadline") if encodes else ("timeout", "deadline", "wait"), PATIENCE)
     return {**own, **patience, "api_key_env": key_variable(), "in_flight": 2 * engine.slots}

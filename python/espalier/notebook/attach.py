@@ -48,7 +48,7 @@ def path(node: Node) -> list[Node]:
 
 
 MOST = 20
-"""Rows of a node or a state in a notebook."""
+"""Rows of a node, a state or an outline in a notebook."""
 
 
 def table(rows: Sequence[tuple[str, object]]) -> str:

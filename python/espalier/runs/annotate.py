@@ -9,7 +9,6 @@ from typing import Any
 from .._core import Progress
 from ..errors import InputError
 from ..gone import instead_of, said
-from ..io.files import read_text, write_text
 from .given import NOWHERE
 from .job import RunResult, run_job, told
 from .progress import warning
@@ -43,11 +42,7 @@ def annotate(
 
     Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
     """
-    done = told(run_job("annotate", annotation(run, with_, out, constrain, **settings), warning(progress)))
-    kept = Path(run) / "tokens.jsonl"
-    if kept.exists() and not (done.out / kept.name).exists():
-        write_text(done.out / kept.name, read_text(kept))
-    return done
+    return told(run_job("annotate", annotation(run, with_, out, constrain, **settings), warning(progress)))
 
 
 def annotation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,8 @@ def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress
             lost.update(found)
             file = Path(folder) / "summary.json"
             _core.write_json(str(file), json.dumps(with_notes(read_object(file), found)))
+        if task == "annotate" and (kept := Path(settings["trees"]).with_name("tokens.jsonl")).exists():
+            shutil.copyfile(kept, Path(folder) / kept.name)
         add_report(folder)
 
     with given(settings) as named, naming():

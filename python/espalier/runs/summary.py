@@ -245,7 +245,7 @@ def prompt_cache(summary: Mapping[str, Any]) -> dict[str, dict[str, int]]:
 
 
 def reused(summary: Mapping[str, Any]) -> list[str]:
-    """That in one line. A reply of the journal was not asked for again."""
+    """What servers reused and read, in one line. A reply of the journal was not asked for again."""
     if not (told := prompt_cache(summary).get("all")):
         return []
     rest = summary["prompt_tokens"] - told["prompt_tokens"]

@@ -102,7 +102,8 @@ def fault_of_run(search: object, questions: object, **parts: object) -> str:
         write = how.get(type(next(iter(questions), None))) if isinstance(questions, list) else None
         return f"{fault}: write espalier.Question({write}) for each" if write else fault
     for role, part in parts.items():
-        if isinstance(part, str) and role in NAMED and part != "simulated" and not source_of(part):
+        named = role == "model" and isinstance(part, str) and (part == "simulated" or source_of(part))
+        if isinstance(part, str) and role in NAMED and not named:
             write = next(write for start, write in NAMED[role].items() if part.startswith(start))
             return f"{role} must be a function or a part, not {part!r}: write espalier.{write}"
         if isinstance(part, type) and part.__module__.startswith("espalier."):
@@ -112,7 +113,7 @@ def fault_of_run(search: object, questions: object, **parts: object) -> str:
 
 
 NAMED = {"model": {"": "OpenAi(url, name)"}, "retriever": {"http": "HttpRetriever(url)", "": "Bm25(passages)"}}
-"""How a text begins that is none of a part, and what makes that part."""
+"""What to write for a text that names no part, by how it begins."""
 
 
 class Method(_core.Method):
@@ -166,10 +167,12 @@ class Method(_core.Method):
         """All training data of these trees, under this method's options: file name -> rows.
 
         The prompts in them are those of each tree. `sft_rows` and `dpo_pairs` give one file of these, for trees of any
-        methods under their own options. Raises ValueError for trees of another method.
+        methods under their own options. Pairs stand here with their reverse, which `dpo_pairs` and the files of a run
+        leave out. Raises ValueError for trees of another method.
         """
-        if others := {tree.method for tree in trees if tree.method in _core.method_names()} - {self.method}:
-            raise ValueError(f"these are trees of {', '.join(others)}: write sft_rows(trees) or dpo_pairs(trees)")
+        if others := {tree.method for tree in trees}.intersection(_core.method_names()) - {self.method}:
+            names = ", ".join(sorted(others))
+            raise ValueError(f"these are trees of {names}: write sft_rows(trees) or dpo_pairs(trees)")
         files = self._lines(list(trees))
         return {file: [json.loads(line) for line in text.split("\n") if line] for file, text in files.items()}
 

@@ -69,9 +69,10 @@ class Written:
 
     def said(self, step: Step, tokenizer: Tokenizer) -> Sampled | None:
         """The step's own tokens with their log-probabilities, where they read as it does."""
-        ids = self.ids(step)
-        own = ids and step.tokens and as_read(step.tokens, step.text, tokenizer, ends=True)
-        return own or (None if ids is None else Sampled(ids, [], ""))
+        if (ids := self.ids(step)) is None:
+            return None
+        own = as_read(step.tokens, step.text, tokenizer, ends=True) if step.tokens else None
+        return own or Sampled(ids, [], "")
 
 
 class Sampler:

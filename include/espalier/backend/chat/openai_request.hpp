@@ -44,7 +44,10 @@ class OpenAiRequest {
   [[nodiscard]] int limit(const PromptBody& body) const {
     return body.sampling.max_tokens + (chat(body) ? thinking_.budget() : 0);
   }
-  [[nodiscard]] bool chat(const PromptBody& body) const { return chat_ && !is_raw(body); }
+  /// False for token ids, and for one message without a role.
+  [[nodiscard]] bool chat(const PromptBody& body) const {
+    return chat_ && body.ids.empty() && !(body.messages.size() == 1 && body.messages[0].role.empty());
+  }
 
   /// The body for samples of one prompt, starting at the first one's index. Sampled requests have the seed
   /// (prompt.seed() + sample) mod 2^31, which every server accepts. Greedy requests have none. Throws BackendError
@@ -123,7 +126,7 @@ class OpenAiRequest {
       fields.set("tool_choice", std::string_view(all ? "required" : "auto")).set("parallel_tool_calls", false);
     }
     if (dialect.special_tokens) fields.set("skip_special_tokens", false);
-    // Greedy samples share no message. In chunks SGLang refuses to tell its tokens, and llama.cpp leaves some out.
+    // Ids are kept, and of vLLM count samples that share a message. In chunks SGLang tells none, llama.cpp not all.
     const bool sglang = dialect.server == Server::sglang, whole = sglang || dialect.server == Server::llamacpp;
     const bool kept = sampling.keep_tokens && (dialect.server == Server::vllm || (whole && !stream_));
     const bool scored = sampling.logprobs || kept;

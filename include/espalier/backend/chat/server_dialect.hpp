@@ -9,6 +9,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -23,8 +24,8 @@ namespace espalier::backend::detail {
 
 /// The dialect of a server, or of several equal ones. It is declared, or found when it is first needed: by the owner of
 /// the server's models, or else by routes that only one kind has. A server that cannot be identified is Server::other.
-/// A llama.cpp server is always asked for the number of its slots, and any other of a watched run for its models: then
-/// it is known to be there before an answer that may take its time.
+/// A llama.cpp server is always asked for the number of its slots. In a watched run any other one that has not replied
+/// yet is asked for its models first, so that a slow first answer is not taken for a dead server.
 class ServerDialect final : public HttpService<std::size_t, Server> {
  public:
   /// `found` is called with the kind that was found. The questions have a fleet of their own, so they are not counted
@@ -37,8 +38,7 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
         key_(std::move(api_key)),
         options_(std::move(options)),
         found_(std::move(found)),
-        next_(declared == Server::llamacpp ? slots_route : 0),
-        greets_(options_.watch && options_.max_attempts != 1) {}
+        next_(declared == Server::llamacpp ? slots_route : 0) {}
 
   /// False while the server is being asked, which goes on while the client runs. Throws BackendError if the server
   /// could not be reached. A later call tries again.
@@ -50,7 +50,6 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
       asking_ = false;
       next_ = 0;
       const Server found = server_.value_or(reply.outcome.value());  // or its failure
-      greets_ = false;
       next_ = reply.ticket + 1;
       if (found == Server::other && next_ <= routes.size()) return known();
       if (!server_) tell(found);
@@ -65,7 +64,12 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   [[nodiscard]] std::size_t most_samples() const { return dialect().max_n > 0 ? dialect().max_n : slots_; }
 
  private:
-  [[nodiscard]] bool settled() const { return server_ && !greets_ && (server_ != Server::llamacpp || slots_ > 0); }
+  [[nodiscard]] bool settled() const { return server_ && !greets() && (server_ != Server::llamacpp || slots_ > 0); }
+  /// True if nothing has come from there yet.
+  [[nodiscard]] bool greets() const {
+    return options_.watch && !options_.asks_once() &&
+           std::isfinite(options_.watch->patience(fleet_->shown(0), 0, true, {}));
+  }
   void tell(Server found) {
     server_ = found;
     if (found_) found_(found);
@@ -110,7 +114,6 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   std::function<void(Server)> found_;
   std::size_t next_;       ///< the next question
   std::size_t slots_ = 0;  ///< 0 = not known
-  bool greets_;            ///< nothing has come from there yet
   bool asking_ = false;
 };
 

@@ -97,7 +97,7 @@ class HttpClient {
     if (!exchange.deadline) exchange.deadline = now + span(options.deadline_s);
     const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
     ++exchange.attempts;
-    exchange.endpoint->tell_sent(now);
+    if (options.watch) options.watch->sent(exchange.endpoint->name(), now);
     exchange.under_way = take();
     exchange.under_way->prepare(exchange.endpoint, *server, exchange.body, std::min(options.timeout_s, left));
     exchange.under_way->exchange = exchange.id;
@@ -169,7 +169,8 @@ class HttpClient {
   }
 
   /// Seconds until the next attempt. Nothing if there is none, and the handler was told. If the server turned out to be
-  /// down, the request goes to another one at once, and this does not count against its deadline or attempts.
+  /// down, the request goes to another one at once, and this does not count against its deadline or attempts. Before
+  /// the server's first good reply only HttpEndpoint::patience() and three attempts per server are left, or `wait_s`.
   std::optional<double> next_attempt(detail::HttpExchange& exchange, const BackendError& error,
                                      detail::HttpTransfer& ended, detail::Served as) {
     const HttpOptions& options = exchange.endpoint->options();

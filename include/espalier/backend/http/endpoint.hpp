@@ -170,19 +170,16 @@ class HttpEndpoint {
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] curl_slist* headers() const { return headers_.get(); }
 
-  /// Reports to the watch that a message was sent, or how one ended.
-  void tell_sent(HttpFleet::Time now) const {
-    if (options_.watch) options_.watch->sent(name_, now);
-  }
+  /// Reports to the watch how a message ended.
   void tell(Served served, const std::string& what, HttpFleet::Time now) const {
     if (!options_.watch) return;
     if (served == Served::good || served == Served::refused) options_.watch->replied(name_, served == Served::good);
     else options_.watch->failed(name_, what, now, served == Served::busy);
   }
-  /// HttpWatch::patience(). Infinity where a request has a single attempt.
+  /// HttpWatch::patience(). Infinity where a request has a single attempt and does not wait for the server.
   [[nodiscard]] double patience(HttpFleet::Time now, bool silent = false) const {
     const double early = options_.wait_s > 0 ? options_.wait_s : options_.early_s;
-    if (!options_.watch || options_.max_attempts == 1) return std::numeric_limits<double>::infinity();
+    if (!options_.watch || options_.asks_once()) return std::numeric_limits<double>::infinity();
     return options_.watch->patience(name_, silent ? std::max(options_.silent_s, early) : early, silent, now);
   }
   /// Describes a failure of a message, or of a question, to a server.

@@ -90,9 +90,9 @@ enum class Served : std::uint8_t {
   good,
   refused,      ///< refused for good, by a healthy server
   busy,         ///< 429: it asks for fewer requests
-  stalled,      ///< 503 or a timeout: overloaded or broken
+  stalled,      ///< 503, or a timeout of one that has replied before: overloaded or broken
   broken,       ///< a server error, a cut connection or a damaged reply
-  unreachable,  ///< no connection
+  unreachable,  ///< no connection, or no reply yet within its patience
 };
 
 /// The servers of one service. The fleet decides which server gets a message, how many messages each may have, and

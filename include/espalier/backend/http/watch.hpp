@@ -27,9 +27,10 @@ class HttpWatch {
   /// A message goes to a server.
   void sent(const std::string& server, Time now) {
     State& state = servers_[server];
-    if (!state.replied && !state.since) state.since = now;
+    if (!state.replied && (!state.since || now - state.last > std::chrono::minutes(1))) state.since = now;
+    state.last = now;
   }
-  /// The server could not be reached or has failed with `what`. `good`: it only asked for fewer requests.
+  /// The server could not be reached or has failed with `what`. `good`: it replied, and only asks for fewer requests.
   void failed(const std::string& server, const std::string& what, Time now, bool good = false) {
     State& state = servers_[server];
     if (!state.since) state.since = now;
@@ -41,10 +42,12 @@ class HttpWatch {
     servers_[server] = State{.replied = true, .good = good || servers_[server].good};
   }
   /// What is left of the seconds for a server that has sent no good reply, or with `silent` none at all. They count
-  /// from the first message, and after a refusal from the next failure. Infinity for other servers.
+  /// from the first message, after a minute without any anew, and after a refusal from the next failure. Infinity for
+  /// other servers.
   [[nodiscard]] double patience(const std::string& server, double seconds, bool silent, Time now) const {
     const auto found = servers_.find(server);
-    const State state = found == servers_.end() ? State() : found->second;
+    if (found == servers_.end()) return seconds;
+    const State& state = found->second;
     if (state.good || (silent && state.replied)) return std::numeric_limits<double>::infinity();
     return seconds - std::chrono::duration<double>(now - state.since.value_or(now)).count();
   }
@@ -85,6 +88,7 @@ class HttpWatch {
   struct State {
     bool replied = false, good = false;
     std::optional<Time> since = std::nullopt;  ///< start of the wait for its first reply, or of its failures
+    Time last{};                               ///< of its messages
     std::string what = {};                     ///< the last failure
     std::string trouble = {};                  ///< the report as given
   };

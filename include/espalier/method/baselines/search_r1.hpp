@@ -21,7 +21,7 @@ inline Task<void> run_search_r1(Path* path, BaselineOptions options) {
     const std::optional<rag::Sampler::Sample> drawn = co_await path->sample("step", Path::with("question", question));
     if (!drawn) co_return;
     if (!drawn->reply) {
-      path->add(rag::SegmentKind::thought, drawn->raw.str());
+      path->add(rag::SegmentKind::thought, drawn->raw.str(), "", drawn->raw.source());
       path->notice(
           "That was neither a search inside <search></search> nor an answer inside <answer></answer>. Try "
           "again.");
@@ -30,12 +30,13 @@ inline Task<void> run_search_r1(Path* path, BaselineOptions options) {
     const bool answers = drawn->reply->tag == "answer";
     const rag::SegmentKind kind = answers ? rag::SegmentKind::answer : rag::SegmentKind::query;
     rag::Action action(kind, drawn->reply->content, drawn->reply->thought, drawn->reply->content);
+    action.source = drawn->raw.source();
     if (answers || options.observation == 0) co_await path->take(std::move(action));
     else co_await path->take_cut(std::move(action), 4 * options.observation);
     if (answers) co_return;
   }
   const std::optional<Proposal<rag::Action>> last = co_await path->draw("step", Path::with("question", question));
-  if (last) path->add(last->action.kind, last->action.text, last->action.thought);
+  if (last) path->add(last->action.kind, last->action.text, last->action.thought, last->action.source);
 }
 
 /// Replies and documents have at most 500 tokens each.
@@ -134,7 +135,7 @@ inline Task<void> run_auto_rag(Path* path, BaselineOptions options) {
       co_await path->search_anew(next->action.text);
       continue;
     }
-    path->add(rag::SegmentKind::query, next->action.text);
+    path->add(rag::SegmentKind::query, next->action.text, "", next->action.source);
     co_await path->ask("pseudo_document", Path::with("query", next->action.text));
   }
   co_await path->ask("forced_answer");
@@ -182,7 +183,7 @@ Task<void> run_reasoning_agent(Path* path, BaselineOptions options) {
     if (next->action.kind == rag::SegmentKind::answer) co_return co_await path->take(next->action);
     const bool repeated = path->asked_before(next->action.text);
     if (repeated || searches == options.rounds) {
-      path->add(rag::SegmentKind::query, next->action.text, next->action.thought);
+      path->add(rag::SegmentKind::query, next->action.text, next->action.thought, next->action.source);
       path->notice(repeated ? "This query was asked before; its result stands above."
                             : "No searches are left. Answer from what stands above.");
       continue;

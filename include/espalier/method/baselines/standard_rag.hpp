@@ -172,18 +172,15 @@ inline Baseline generate_then_retrieve() {
 inline double self_rag_score(double mean_logprob, double relevance, double support, double utility) {
   return (std::isnan(mean_logprob) ? 0 : std::exp(mean_logprob)) + relevance + support + 0.5 * (2 * utility - 1);
 }
-/// The probability of "yes", from a verdict and its log-probability (NaN = not known).
-inline double probability_of_yes(bool yes, double logprob) {
-  const double p = std::isnan(logprob) ? 1 : std::exp(logprob);
-  return yes ? p : 1 - p;
-}
 
 inline Task<void> run_self_rag(Path* path, BaselineOptions options) {
   const auto verdict = co_await path->draw("judge", Path::Slots(), rag::SegmentKind::thought);
   if (!verdict) co_return;
   co_await path->take(verdict->action);
   const bool yes = *rag::detail::read_verdict(verdict->action.text);
-  if (!(probability_of_yes(yes, static_cast<double>(verdict->logprob)) > options.threshold)) {
+  const double sure = std::isnan(verdict->logprob) ? 1 : std::exp(static_cast<double>(verdict->logprob));
+  const double chance = yes ? sure : 1 - sure;  // of "yes"
+  if (!(chance > options.threshold)) {
     co_await path->ask("direct");
     co_return;
   }

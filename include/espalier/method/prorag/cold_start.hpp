@@ -29,7 +29,9 @@ class ColdStart {
   Task<void> operator()(rag::Tree* tree) {
     std::erase_if(tree->remarks, [](const SearchFacts::Remark& remark) { return remark.name == "cold_start"; });
     const rag::State& root = tree->state(tree->root());
-    if (!root.has_gold() || !complete(root.chain())) co_return void(++without_chain);
+    const bool has_chain = root.has_gold() && complete(root.chain());
+    without_chain += !has_chain;
+    if (!has_chain) co_return;
     const Context context(tree->seed, 0, &tree->ledger);
     const auto samples = co_await sampler_.draw("cold_start", slots(root), 1, context);
     if (samples.front().reply) tree->remarks.push_back({"cold_start", tree->root(), samples.front().reply->content});

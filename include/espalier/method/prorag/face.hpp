@@ -107,15 +107,14 @@ class ProRagFace final : public Method {
   }
   [[nodiscard]] std::map<std::string, std::string> notes() const override {
     std::map<std::string, std::string> notes;
-    if (unscored_ > 0)
-      notes["rft.jsonl"] = std::to_string(unscored_) +
-                           " steps of right paths were left out: they have no process reward (annotate with prm)";
-    if (cold_start_ && cold_start_->without_chain > 0)
-      notes["questions"] = std::to_string(cold_start_->without_chain) +
-                           " questions have no gold chain with the text of each passage, which a cold start needs";
-    if (unlike_ > 0)
-      notes["cold_start.jsonl"] =
-          std::to_string(unlike_) + " gold chains of h steps were left out: they were not told in 2 h + 1 thoughts";
+    const auto note = [&notes](const char* file, std::size_t count, const char* what) {
+      if (count > 0) notes[file] += (notes[file].empty() ? "" : ". ") + std::to_string(count) + what;
+    };
+    note("rft.jsonl", unscored_,
+         " steps of right paths were left out: they have no process reward (annotate with prm)");
+    note("cold_start.jsonl", cold_start_ ? cold_start_->without_chain : 0,
+         " questions were left out: they have no gold chain with the text of each passage");
+    note("cold_start.jsonl", unlike_, " gold chains of h steps were left out: they were not told in 2 h + 1 thoughts");
     return notes;
   }
 

@@ -68,7 +68,8 @@ class Harvest {
       }
       for (std::size_t i = 0; i < products_.size(); ++i) products_[i].rows(record, parts[3 + i]);
       const auto none = [](const std::string& rows) { return rows.empty(); };
-      if (!answers_) output::detail::judge_by_data(row, std::all_of(parts.begin() + 3, parts.end(), none));
+      const bool annotated = !tree.annotation_costs.empty();  // else rows may come later
+      if (!answers_) output::detail::judge_by_data(row, annotated && std::all_of(parts.begin() + 3, parts.end(), none));
       if (parts.size() > 3 + products_.size()) add_tokens(tree, parts.back());
       summary.count(tree);
       const auto best = output::best_answer(tree);

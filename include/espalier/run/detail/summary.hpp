@@ -23,7 +23,7 @@ class Summary {
   bool oracle = false;                          ///< gold answers guided the trees
   std::map<std::string, std::string> notes;     ///< what a reader of the products must know, by file
   std::map<std::string, Ledger::Costs> probes;  ///< completions that belong to no question, by purpose
-  double seconds = 0;                           ///< with prompt_cache all that differs between equal runs
+  double seconds = 0;                           ///< this and prompt_cache alone differ between equal runs
 
   /// Adds the next question, in their order: its row, and the costs of its tree.
   void add(const output::detail::AnswerRow& row, const Ledger& ledger) {

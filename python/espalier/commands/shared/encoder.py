@@ -15,9 +15,7 @@ ANALYZERS = ("simple", "english-lucene")
 def add_encoder_options(parser: argparse.ArgumentParser) -> None:
     what = "an embeddings server, up to /v1, or in this process gguf:FILE"
     add_setting(parser, "encoder", what)
-    add_setting(
-        parser, "wait", "seconds that the first answer of a server may take, and its start (15, 30 if it is silent)"
-    )
+    add_setting(parser, "wait")
 
 
 def add_retriever_option(parser: argparse.ArgumentParser) -> None:

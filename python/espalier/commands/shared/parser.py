@@ -73,9 +73,11 @@ def of_methods(name: str, known: Container[str]) -> str:
     return f"unknown option '{name}', write --set {option}=VALUE" if option and "--set" in known else ""
 
 
-def add_command(commands: Any, name: str, summary: str, examples: Sequence[str] = ()) -> Parser:
+def add_command(
+    commands: Any, name: str, summary: str, examples: Sequence[str] = (), json: str = "print JSON"
+) -> Parser:
     """Adds a command to the result of `add_subparsers`. `examples` are whole lines, () = it has subcommands."""
     added: Parser = commands.add_parser(name, help=summary, description=summary, examples=examples)
     if examples:
-        added.add_argument("--json", action="store_true", help="print JSON")
+        added.add_argument("--json", action="store_true", help=json)
     return added

@@ -84,13 +84,14 @@ def chosen(text: str) -> Begin:
     usage, begin = KINDS[name]
     if not where:
         raise ValueError(f"--track takes {usage}, not '{text}'")
-    path = Path(where).absolute()
-    good = not path.is_dir() if path.exists() else path.parent.is_dir()
-    if name == "jsonl" and not (good and os.access(path if path.exists() else path.parent, os.W_OK)):
-        raise InputError(f"--track {text}: is no file that can be written, or in no folder")
-    if name == "tensorboard":
+    if name == "jsonl":
+        path = Path(where).absolute()
+        good = not path.is_dir() if path.exists() else path.parent.is_dir()
+        if not (good and os.access(path if path.exists() else path.parent, os.W_OK)):
+            raise InputError(f"--track {text}: is a folder, lies in none, or may not be written")
+    elif name == "tensorboard":
         tracking.summary_writer()
-    elif name != "jsonl":
+    else:
         needed(name, f"--track {name}")
     return partial(begin, where)
 

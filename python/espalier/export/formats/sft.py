@@ -8,7 +8,7 @@ from ..files import messages_type, meta_type
 from ..format import Choices, Columns, Format
 from ..records import Dialogue
 from ..tokenizer import tokenised
-from ..traces.sampled import REWRITTEN, sampled_turns
+from ..traces.sampled import JOINED, REWRITTEN, sampled_turns
 
 MADE_OF = ("sft", "rft")
 
@@ -143,7 +143,8 @@ def tokens(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
     assert choices.tokenizer is not None
     own = None if choices.kept is None else sampled_turns(dialogue, choices.kept, choices.tokenizer)
     if own is None and choices.kept is not None:
-        choices.lost[REWRITTEN] += 1
+        turns = sum(one.role == "assistant" for one in dialogue.messages)
+        choices.lost[REWRITTEN if turns == sum(map(bool, dialogue.origin.nodes)) else JOINED] += 1
         return
     text = tokenised(dialogue, choices.tokenizer, choices.style, own)
     yield {**dialogue.origin.columns, "input_ids": text.ids, "labels": text.labels, "loss_weights": text.weights}

@@ -13,10 +13,11 @@ from .text import CLOSING, bare
 Kept = Mapping[tuple[int, int | None, int], Sampled]  # by the keys of TraceNode
 REWRITTEN = "steps that were read as other text than the model wrote"
 UNKNOWN = "steps whose tokens are not known"
+JOINED = "rows whose turn joins several steps"
 
 
 def kept_tokens(run: Path) -> Mapping[str, Kept] | None:
-    """What was sampled in each tree, None = nothing is known. Raises InputError that names file, line and field."""
+    """What was sampled in each tree, None = the run kept none. Raises InputError that names file, line and field."""
     found: dict[str, dict[tuple[int, int | None, int], Sampled]] = {}
     for line in read_rows(file) if (file := run / "tokens.jsonl").exists() else ():
         row = Fields(line.where, line.fields)
@@ -27,7 +28,7 @@ def kept_tokens(run: Path) -> Mapping[str, Kept] | None:
             raise row.wrong("ids", "should be the ids of tokens, each with its logprob")
         sampled = Sampled(ids, logprobs, row.text("purpose"))
         found.setdefault(row.text("id"), {})[row.whole("node"), rollout, row.whole("at")] = sampled
-    return found or None
+    return found if (run / "tokens.jsonl").exists() else None
 
 
 def with_tokens(trace: Trace, kept: Mapping[str, Kept] | None) -> Trace:
@@ -38,8 +39,8 @@ def with_tokens(trace: Trace, kept: Mapping[str, Kept] | None) -> Trace:
 
 
 def as_read(sampled: Sampled, text: str, tokenizer: Tokenizer, *, ends: bool) -> Sampled | None:
-    """The tokens of a step with this text, without the one that ends a turn unless the turn `ends`. None = the step was
-    read as other text than the model wrote, or was asked for again."""
+    """The tokens of a step, if they read as its text. The token that ends a turn is left out unless the turn `ends`.
+    None = they read otherwise, or the step was asked for again."""
     ids, end, own = sampled.ids, len(sampled.ids), tokenizer.loaded.all_special_ids
     while end and ids[end - 1] in own and not text.endswith(tokenizer.decode(ids[end - 1 : end])):
         end -= 1

@@ -12,11 +12,6 @@
 
 namespace espalier::backend::detail {
 
-/// True for a raw prompt: token ids, or one message without a role.
-inline bool is_raw(const PromptBody& body) {
-  return !body.ids.empty() || (body.messages.size() == 1 && body.messages[0].role.empty());
-}
-
 /// True if the answer continues the last message, which is the assistant's.
 inline bool is_prefill(const PromptBody& body) { return body.messages.back().role == "assistant"; }
 

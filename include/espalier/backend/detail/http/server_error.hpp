@@ -71,7 +71,7 @@ inline BackendError::Kind failure_kind(long status, const ServerError& error) {
       !access && !has_any(said, {"rate limit", "rate_limit", " per min", " per day", "quota"}))
     return Kind::too_long;
   if (has_any(said, {"insufficient_quota", "exceeded your current quota", "content management policy"}) ||
-      has_any(error.code + error.type, {"content_filter", "data_inspection", "datainspection"}))  // no ending of a text
+      has_any(error.code + error.type, {"content_filter", "data_inspection", "datainspection"}))  // a filter refused it
     return Kind::permanent;
   if (status / 100 != 2)
     return status == 408 || status == 409 || status == 429 || status >= 500 ? Kind::transport : Kind::permanent;
