@@ -125,7 +125,11 @@ def absent(module: str) -> Callable[[str], object]:
     def find(name: str) -> object:
         if instead := NAMES.get(f"{module}.{name}"):
             raise ImportError(said(f"{module}.{name}", instead))
-        raise AttributeError(f"module '{module}' has no attribute '{name}'", name=name, obj=sys.modules[module])
+        parts = [key for key in sys.modules if key.startswith(f"{module}.")]
+        homes = (key for key in parts if name in getattr(sys.modules[key], "__all__", ()))
+        home = min(homes, key=len, default="")
+        hint = f", write `from {home} import {name}`" if home else did_you_mean(name, dir(sys.modules[module]))
+        raise AttributeError(f"module '{module}' has no attribute '{name}'{hint}")
 
     return find
 

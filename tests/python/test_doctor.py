@@ -226,9 +226,10 @@ def test_each_prompt_of_the_method_is_asked_once(doctor):
     assert sorted(limits) == [33, *[512] * 6]
 
 
-def test_prompts_are_asked_where_a_model_thinks_for_longer_than_the_first_question_allows(doctor):
+@pytest.mark.parametrize("beginning", ["<think> so long", "The first novel is often said to be", "</think><think> a"])
+def test_prompts_are_asked_where_a_model_says_more_than_the_first_question_allows(doctor, beginning: str):
     def respond(request: dict[str, Any]) -> tuple[int, bytes]:
-        return cut("<think> so long") if request["max_tokens"] == 8 else completion(sensible(request))
+        return cut(beginning) if request["max_tokens"] == 8 else completion(sensible(request))
 
     code, found, _ = asked(doctor, respond, owner="")
     assert code == 0 and states(found)["model"] == states(found)["prompt rollout"] == "ok"

@@ -65,8 +65,9 @@ def test_a_name_that_is_gone_is_said_to_be(older: None):
         from espalier import swift  # noqa: F401
     with pytest.raises(ImportError, match=r"espalier\.tracking\.spans is gone since 0\.3\.0"):
         from espalier.tracking import spans  # noqa: F401
-    with pytest.raises(AttributeError, match="has no attribute 'swifter'"):
-        esp.swifter  # noqa: B018
+    for name, said in (("swifter", ""), ("AirRAG", ", did you mean 'AirRag'"), ("Mcts", ", write `from espalier.sea")):
+        with pytest.raises(AttributeError, match=f"^module 'espalier' has no attribute '{name}'{said}"):
+            getattr(esp, name)
     with pytest.raises(ImportError, match=r"espalier\.runs\.Progress is gone since 0\.3\.0: `from espalier\.parts"):
         importlib.import_module("espalier.runs").Progress  # noqa: B018
     with pytest.raises(TypeError, match=r"^mcts\(\): option 'selection' is gone since 0\.3\.0: select="):

@@ -63,7 +63,7 @@ class Trial:
             self.seconds = time.monotonic() - start
             self.reused = reused(done.summary)
             answer = json.loads((done.out / "answers.jsonl").read_text(encoding="utf-8"))
-            self.error: str | None = answer["error"]
+            self.error: str | None = answer["error"] if answer["status"] == "open" else None  # else a reply was there
             servers = done.out / "servers.json"
             self.sort: str | None = None
             if servers.exists():
@@ -79,8 +79,7 @@ def tried(
         return problem(part, error, "install that part, or do without the option"), None
     except (Error, OSError, ValueError) as error:
         return problem(part, error, advice), None
-    thinks = " in its thought" in (trial.error or "")  # so it has answered, and a few tokens are not enough
-    if trial.error and not thinks:
+    if trial.error:
         return problem(part, f"{what}: {trial.error}", advice), None
     return ok(part, "; ".join([f"{what} answered in {trial.seconds:.2f} s", *trial.reused])), trial
 
@@ -111,7 +110,7 @@ def check_models(settings: Mapping[str, Any]) -> Iterator[Finding]:
         own = taken(settings, (*MODEL, *LIMITS)) | {"model": url, "model_name": name}
         if url != main:
             own.pop("server", None)
-        advice = "is the server up, the address right (with /v1), the name one that the server knows, the key good?"
+        advice = "is the server up, the address right (with /v1), the model's name, the key, --timeout long enough?"
         if source_of(url):
             advice = "are the file or folder and its options right?"
         finding, trial = tried(part, name or "the model", advice, "direct", own, {"max_tokens": 8})

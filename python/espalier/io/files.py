@@ -79,11 +79,11 @@ def working(folder: str | os.PathLike[str], work: str, *, shared: bool = False) 
 
 @contextmanager
 def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What the system does not name when it refuses to write more of a file, as on a full disk: the file."""
+    """An error of the system names the file: not its unfinished part, and on a full disk it names none."""
     try:
         yield
     except OSError as error:
-        if error.filename is None and error.errno in FULL:
+        if error.filename == f"{path}.part" or (error.filename is None and error.errno in FULL):
             error.filename = os.fspath(path)
         raise
 

@@ -99,8 +99,8 @@ def figure_of(tree: Tree, most: int) -> Any:
     figure.colorbar(ScalarMappable(scale, light), cax=bar, orientation="horizontal")
     bar.tick_params(labelsize=6, length=2)
     bar.set_title("value" + ", oracle" * record["oracle"], fontsize=6, pad=2)
-    notes = "bold: path to the answer   dashed: pruned   N visits, V value, R reward   +n: children not shown"
-    notes += f"   {len(nodes) - len(shown):,} of {len(nodes):,} nodes are left out" * (len(shown) < len(nodes))
+    notes = "bold: path to the answer | dashed: pruned | N visits, V value, R reward | +n: children not shown"
+    notes += f" | {len(nodes) - len(shown):,} of {len(nodes):,} nodes are left out" * (len(shown) < len(nodes))
     axes.text(1.5, height - 0.3, notes, fontsize=6, color=SOFT, va="center")
     return figure
 
