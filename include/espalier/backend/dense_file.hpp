@@ -47,7 +47,6 @@ class DenseFile {
       longest_ = std::max(longest_, detail::length_of(row));
       ++rows_;
     }
-    /// Returns the vectors.
     DenseFile commit() {
       const Hash identity = hasher_.add(std::uint64_t(dimension_)).add(std::uint64_t(metric_)).finish();
       const About about{rows_, dimension_, 0, std::uint64_t(metric_), {identity.high, identity.low}, {}, longest_};
@@ -113,7 +112,6 @@ class DenseFile {
   }
 
  private:
-  /// The section "about".
   struct About {
     std::uint64_t rows, dimension;
     std::uint64_t precision;    ///< always 0

@@ -106,7 +106,6 @@ class JsonWriter {
   JsonWriter& value(const std::optional<T>& known) {
     return known ? value(*known) : null();
   }
-  /// An array of values.
   JsonWriter& array(const auto& items) {
     begin_array();
     for (const auto& item : items) value(item);

@@ -126,7 +126,6 @@ class ReplyForm {
     return sequence({repeat(one_of(spaces), 0, blanks),
                      either({sequence({words.row(never_first, most), words.tail()}), words.tail(1, never_first)})});
   }
-  /// Text in which brackets are balanced.
   [[nodiscard]] FormPtr balanced(std::vector<std::string> marks, const Protocol::Tag& tag,
                                  std::string_view never_first) const {
     const std::string open(1, tag.open.back());

@@ -123,7 +123,6 @@ inline std::uint8_t unicode_flags_of(char32_t c) {
   return flags(c);
 }
 
-/// Appends a text with its ASCII letters in lower case.
 inline void append_ascii_lower(std::string& out, std::string_view text) {
   const std::size_t begin = out.size();
   out += text;

@@ -100,7 +100,6 @@ inline void write_flat_json(const std::string& path, const FlatFields& fields) {
   file.commit();
 }
 
-/// A text as JSON.
 inline std::string quoted(std::string_view text) {
   std::string json;
   JsonWriter(json).value(text);

@@ -58,7 +58,6 @@ class DocumentTable {
   std::vector<const Entry*> order_;
 };
 
-/// Writes one tree as JSON.
 class TreeWriter {
  public:
   TreeWriter(const TreeRecord& record, std::string& out) : record_(record), tree_(record.tree), json_(out) {

@@ -27,7 +27,6 @@ struct RecordedTree {
 
 namespace detail {
 
-/// Turns one line of trees.jsonl into a tree.
 class TreeReader {
  public:
   explicit TreeReader(const JsonLine& line) : line_(line) {

@@ -106,7 +106,6 @@ inline constexpr std::array<MetricRules, 10> metric_rules{{
 
 constexpr const MetricRules& rules_of(Profile profile) { return metric_rules[static_cast<std::size_t>(profile)]; }
 
-/// The names of all profiles, in order.
 inline std::vector<std::string> profile_names() {
   std::vector<std::string> names;
   for (const MetricRules& rules : metric_rules) names.emplace_back(rules.name);

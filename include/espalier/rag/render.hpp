@@ -111,7 +111,6 @@ struct Rendering {
                      static_cast<std::uint32_t>(text.size() + safe.size())});
     text += safe;
   }
-  /// Appends another rendering.
   void add(const Rendering& other) {
     const auto offset = static_cast<std::uint32_t>(text.size());
     for (const auto& span : other.spans) spans.push_back({span.name, span.begin + offset, span.end + offset});

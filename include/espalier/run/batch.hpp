@@ -80,7 +80,6 @@ class BatchRequests {
   std::unordered_set<Hash> written_;
 };
 
-/// The result of reading a file of batch responses.
 struct BatchCounts {
   std::vector<std::string> stored;                          ///< keys whose answers are now in the journal
   std::vector<std::pair<std::string, std::string>> failed;  ///< keys without a usable answer, and why

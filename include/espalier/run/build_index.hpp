@@ -45,7 +45,6 @@ using IndexProgress = std::function<void(std::string_view, std::uint64_t, std::u
 
 namespace detail {
 
-/// Writes the corpus file of an index.
 inline backend::MappedCorpus write_corpus(const std::string& source, const std::string& target,
                                           const IndexProgress& progress) {
   output::detail::FileStream in(source);

@@ -180,7 +180,6 @@ struct EarlierRun {
   }
 };
 
-/// The recorded trees of a run, by question.
 class RecordedTrees {
  public:
   RecordedTrees() = default;

@@ -147,7 +147,6 @@ struct Settings {
     all.insert(all.end(), model.others.begin(), model.others.end());
     return all;
   }
-  /// The model that a purpose asks.
   [[nodiscard]] ModelFor model_for(const std::string& purpose) const {
     for (const ModelFor& other : model.others)
       if (other.purpose == purpose) return other;

@@ -32,7 +32,6 @@ struct Setting {
   std::string_view choices = "";  ///< all allowed values, "a, b", empty = anything of its type
 };
 
-/// Settings that belong together.
 struct SettingGroup {
   std::string_view name;
   std::vector<Setting> settings;

@@ -40,7 +40,6 @@ inline std::string narrated(const Request& request, const Prompt& prompt) {
   return told + request.reply(statement(request.question) + gold + '.', "answer", gold);
 }
 
-/// The text of an empty list of queries.
 inline constexpr std::string_view no_queries = "None";
 
 /// Splits a question into the questions of its steps, or rewords the current query with what has become known.

@@ -66,7 +66,6 @@ Put a number from 0 (wrong) to 1 (right) inside <score></score>.
 
 namespace detail {
 
-/// Two worked examples of each prompt.
 inline Examples airrag_examples() {
   using rag::SegmentKind;
   ExampleWriter writer(airrag_prompts(), {SegmentKind::query, SegmentKind::documents, SegmentKind::sub_answer});

@@ -59,7 +59,6 @@ Put two numbers inside <score></score>, separated by a comma: that of the plan, 
 
 namespace detail {
 
-/// Two worked examples of each prompt.
 inline Examples decouple_examples() {
   using enum rag::SegmentKind;
   ExampleWriter writer(decouple_prompts(), {thought, query, documents});

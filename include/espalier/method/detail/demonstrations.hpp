@@ -179,12 +179,10 @@ class ExampleWriter {
   Kinds kinds_;
 };
 
-/// The slots question and history.
 inline Slots history_slots(const rag::Question& question, const rag::Transcript& history, const Protocol& protocol) {
   return {{"question", rag::render_text(question.text)}, {"history", rag::render_history(history, protocol)}};
 }
 
-/// The text of a purpose's prompt.
 inline std::string prompt_text(const rag::PromptSet& prompts, const std::string& purpose, const Slots& slots) {
   return prompts.render(purpose, slots, {})->messages.back().content;
 }

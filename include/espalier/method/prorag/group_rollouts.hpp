@@ -51,7 +51,6 @@ struct AdvantageOptions {
 
 /// One trajectory of a group.
 struct TrajectoryReward {
-  /// A step's reward and length.
   struct Step {
     double reward = 0;         ///< by Eq. 5, NaN = not scored
     std::uint64_t tokens = 1;  ///< tokens of the policy's own text

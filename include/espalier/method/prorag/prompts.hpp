@@ -73,7 +73,6 @@ A thought may use only what the steps before it have found. Leave the passages o
 
 namespace detail {
 
-/// Two worked examples of each prompt.
 inline Examples prorag_examples() {
   using enum rag::SegmentKind;
   ExampleWriter writer(prorag_prompts(), {thought, query, documents, sub_answer});

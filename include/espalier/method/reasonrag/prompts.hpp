@@ -84,7 +84,6 @@ inline Slots next_slots(const rag::State& state, const Protocol& protocol) {
   return slots;
 }
 
-/// Two worked examples of each prompt.
 inline Examples reasonrag_examples() {
   using enum rag::SegmentKind;
   ExampleWriter writer(reasonrag_prompts(), {query, documents, sub_answer});

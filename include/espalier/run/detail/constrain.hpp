@@ -47,7 +47,6 @@ inline Probes read_probes(const std::string& text) {
   return probes;
 }
 
-/// A prompt whose probes were asked.
 struct Probed : TriedPrompt {
   static constexpr std::uint32_t count = 8;    ///< probes at most
   static constexpr std::uint32_t at_once = 2;  ///< probes side by side. None follows that cannot change the decision

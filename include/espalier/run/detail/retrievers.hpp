@@ -50,7 +50,6 @@ RetrieverBackend by_vectors(Corpus passages, Index index, EncoderBackend encoder
 
 #endif
 
-/// The passages of the settings' corpus, in memory.
 inline std::vector<Passage> read_corpus(const Settings& settings) {
   return settings.retriever.corpus.empty() ? std::vector<Passage>() : output::read_passages(settings.retriever.corpus);
 }
@@ -65,7 +64,6 @@ inline RetrieverBackend make_faiss([[maybe_unused]] const Settings& settings) {
 #endif
 }
 
-/// BM25 over the index folder, or over the corpus.
 inline RetrieverBackend make_bm25(const Settings& settings, const Lexical& lexical) {
   backend::Bm25 index =
       settings.retriever.index.empty()

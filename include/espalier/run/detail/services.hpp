@@ -31,7 +31,6 @@
 
 namespace espalier::run::detail {
 
-/// The path of a run's journal.
 inline std::string journal_file(const Settings& settings, const std::filesystem::path& folder) {
   return settings.journal.file.empty() ? (folder / "journal.sqlite").string() : settings.journal.file;
 }

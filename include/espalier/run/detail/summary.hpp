@@ -39,7 +39,6 @@ class Summary {
     for (const auto& [purpose, unread] : ledger.first_unread()) first_unread_.insert({purpose, {row.id, unread}});
     ledger_ += ledger;
   }
-  /// Counts the nodes of a tree.
   void count(const rag::Tree& tree) {
     nodes_ += tree.size();
     choices_ += tree.choices;

@@ -11,7 +11,6 @@
 
 namespace espalier::sim::detail {
 
-/// The result of looking for an answer.
 struct Finding {
   std::string asked{};                 ///< the question it answers, in the form for statement()
   std::optional<std::string> value{};  ///< nothing if the model says that it does not know

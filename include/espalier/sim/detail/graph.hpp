@@ -47,7 +47,6 @@ inline std::string word(std::uint64_t index, unsigned syllables) {
   return text;
 }
 
-/// The number of words with two syllables.
 inline constexpr std::uint64_t words_of_two = 80 * 80 * 8;
 
 /// A name in two parts: a stem and one of a few affixes. Stems repeat, so most names have near-duplicates.

@@ -22,7 +22,6 @@ inline std::string numbered(std::string_view prefix, std::size_t number) {
   return std::string(prefix) + std::string(digits.size() < 7 ? 7 - digits.size() : 0, '0') + digits;
 }
 
-/// The id of the `index`-th passage of a world.
 inline std::string passage_id(std::size_t index) { return numbered("w-", index); }
 
 /// Draws questions with gold chains from a graph.

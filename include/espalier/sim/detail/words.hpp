@@ -58,7 +58,6 @@ constexpr Word word_of(std::string_view text) {
   return word;
 }
 
-/// Question words: who, when, where, how, why.
 inline constexpr std::array<Word, 5> asking_words = {word_of("who"), word_of("when"), word_of("where"), word_of("how"),
                                                      word_of("why")};
 constexpr bool asks(Word word) { return std::ranges::find(asking_words, word) != asking_words.end(); }
@@ -78,7 +77,6 @@ constexpr bool is_function_word(Word word) {
   return std::binary_search(table.begin(), table.end(), word);
 }
 
-/// All words in order.
 inline std::vector<Word> words(std::string_view text) {
   std::vector<Word> found;
   each_word(text, [&](Word w, std::string_view) { found.push_back(w); });
@@ -109,7 +107,6 @@ inline std::uint64_t relation_key(std::string_view question) {
   return key;
 }
 
-/// A hash of a sequence of words.
 inline std::uint64_t sequence_key(std::string_view text) {
   std::uint64_t key = 0;
   each_word(text, [&](Word w, std::string_view) { key = espalier::detail::mix64(key ^ w); });

@@ -48,7 +48,6 @@ inline std::string tools_json(const std::vector<const Protocol::Tag*>& tools) {
   return out;
 }
 
-/// A call of a tool in a reply.
 struct ToolCall {
   std::string name, arguments;
   std::string shown{};  ///< the call as it came, "" = it came in pieces

@@ -57,7 +57,6 @@ class CheckedWriter {
     return header_.payload_size - header_.section[header_.sections - 1].offset;
   }
 
-  /// Returns what was written.
   CheckedFile commit() {
     end_section();
     if (!block_.empty()) end_block();

@@ -13,7 +13,6 @@
 
 namespace espalier::backend::detail {
 
-/// How many numbers are packed together.
 inline constexpr std::size_t packed_numbers = 128;
 using PackedNumbers = std::array<std::uint32_t, packed_numbers>;
 

@@ -52,7 +52,6 @@ class Allowance {
   }
   /// True if n calls can be paid for, each with the documents of so many retrievals.
   [[nodiscard]] bool affords(std::uint32_t n, std::uint32_t retrievals) const { return affords(cost(n, retrievals)); }
-  /// True if these costs can be paid for.
   [[nodiscard]] bool affords(Ledger::Costs more) const {
     more += earlier_;
     return budget_.affords(costs_.total(), more);
@@ -72,7 +71,6 @@ class Allowance {
     sum.completion_tokens = n * mean(own.completion_tokens, own.completions);
     return sum;
   }
-  /// True if a call of this purpose was made.
   [[nodiscard]] bool made(const std::string& purpose) const {
     const auto own = costs_.by_purpose().find(purpose);
     return own != costs_.by_purpose().end() && own->second.completions > 0;
