@@ -98,7 +98,7 @@ class ChatReply {
     reply.add(root, false);
     return reply;
   }
-  /// From events with a line of data each, or from Ollama's lines of JSON. Other lines of events are skipped. Throws
+  /// From events with a line of data each, or from Ollama's lines of JSON. Other fields of events are skipped. Throws
   /// FailedReply for an error in any form, and for a stream that ends before its "[DONE]" or the line that is "done".
   static ChatReply streamed(std::string_view stream, const Dialect& dialect, JsonReader& json) {
     ChatReply reply(dialect);
@@ -109,9 +109,11 @@ class ChatReply {
       if (events && end == std::string_view::npos) break;  // an event that is cut off
       std::string_view line = stream.substr(0, end);
       stream.remove_prefix(std::min(line.size() + 1, stream.size()));
-      failed = failed || line.starts_with("error:") || (line.starts_with("event:") && line.find("error") < line.size());
+      const bool event = line.starts_with("event:");
+      failed = failed || line.starts_with("error:") ||
+               (event && has_any(line, {"error", "exception", "fail", "abort", "cancel"}));
       const std::size_t name = line.starts_with("data:") ? 5 : line.starts_with("error:") ? 6 : 0;
-      if (events && name == 0 && !line.starts_with('{')) continue;
+      if (events && (event || line.starts_with(':') || line.starts_with("id:") || line.starts_with("retry:"))) continue;
       line.remove_prefix(events ? name : 0);
       line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
       if (events && !failed && line.starts_with("[DONE]")) {
@@ -187,6 +189,7 @@ class ChatReply {
 
   /// `failed`: it is known to be an error.
   void add(simdjson::dom::element root, bool piece, bool failed = false) {
+    if (!root.is_object()) throw FailedReply("the reply is no object: " + simdjson::minify(root));
     const bool says = field<std::string_view>(root, "message") || field<std::string_view>(root, "detail");
     throw_if_error(root, failed || (says && root["choices"].error()));
     if (dialect_->server == Server::ollama) {
@@ -212,7 +215,7 @@ class ChatReply {
     for (const auto part : parts) {
       std::uint64_t index = piece ? 0 : position++;
       const auto error = part["index"].get(index);  // without an index, choices are in order
-      if (!piece && error && error != simdjson::NO_SUCH_FIELD) throw BackendError("a choice that was not asked for");
+      if (error && error != simdjson::NO_SUCH_FIELD) throw BackendError("a choice that was not asked for");
       if (!piece && choices_.contains(index)) throw BackendError("two choices under one index");
       choices_[index].add(part, piece);
       last_ = index;

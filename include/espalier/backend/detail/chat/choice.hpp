@@ -90,7 +90,10 @@ class Choice {
     if (text.size() > before && finish) throw BackendError("a choice that goes on after its end");
     add_calls(message, piece);
     for (const char* name : {"finish_reason", "done_reason"})
-      if (const auto reason = field<std::string_view>(part, name).value_or(""); !reason.empty()) finish = reason;
+      if (simdjson::dom::element told; !part[name].get(told) && !told.is_null()) {
+        const std::string reason = told.is_string() ? std::string(std::string_view(told)) : simdjson::minify(told);
+        if (!reason.empty() && (!finish || reason != "stop")) finish = reason;  // no later "stop" undoes another end
+      }
     for (const char* name : {"stop_reason", "matched_stop"}) {
       if (const auto reported = field<std::string_view>(part, name); reported && !stop) stop = *reported;
       end_token = end_token || field<std::int64_t>(part, name);

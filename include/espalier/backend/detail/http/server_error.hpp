@@ -1,11 +1,10 @@
 #pragma once
 
+#include <espalier/backend/detail/http/error_words.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 
-#include <algorithm>
 #include <charconv>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,8 +18,8 @@ struct ServerError {
   std::string type;     ///< "invalid_request_error" ..., "" = none
 };
 
-/// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}. If
-/// the reply is known to be an error, also {"detail":...} and {"message":text}.
+/// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}, or
+/// a status or code of 400 to 599. If the reply is known to be an error, also {"detail":...} and {"message":text}.
 inline std::optional<ServerError> find_error(simdjson::dom::element root, bool failed) {
   const auto text = [](simdjson::dom::element object, std::string_view name) {
     simdjson::dom::element value;
@@ -34,23 +33,22 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
     if (!found.message.empty() && found.message.find(field) == std::string::npos) found.message += " (" + field + ")";
     return found;
   };
-  simdjson::dom::element error;
-  const std::string shown = text(root, "error");  // what some gateways send beside a good reply is no error
-  if (!shown.empty() && shown != "false" && shown != "0" && shown != "{}" && shown != "[]") {
-    if (root["error"].get(error) == simdjson::SUCCESS && error.is_object()) return described(error);
+  for (const char* name : {"error", "errors", "Error", "error_message", "error_msg"}) {
+    const std::string shown = text(root, name);  // what some gateways send beside a good reply is no error
+    if (shown.empty() || shown == "false" || shown == "0" || shown == "{}" || shown == "[]") continue;
+    if (simdjson::dom::element error; !root[name].get(error) && error.is_object()) return described(error);
     return ServerError{shown, text(root, "code"), text(root, "error_type")};
   }
-  if (text(root, "object") == "error") return described(root);
+  for (const char* name : {"object", "type", "status", "code"}) {
+    const std::string shown = text(root, name);
+    int status = 0;
+    std::from_chars(shown.data(), shown.data() + shown.size(), status);
+    failed = failed || shown == "error" || (status >= 400 && status < 600);
+  }
   if (!failed) return std::nullopt;
   ServerError found = described(root);
   if (found.message.empty()) found.message = text(root, "detail");
   return found;
-}
-
-/// True if a text has one of these words, which are in lower case, in any case.
-inline bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
-  const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a | 0x20 : a) == b; };
-  return std::ranges::any_of(words, [&](auto word) { return !std::ranges::search(text, word, same).empty(); });
 }
 
 /// Whether a failure is tried again (docs page "contracts"), by its HTTP status, its code and its words, which are
@@ -63,13 +61,7 @@ inline BackendError::Kind failure_kind(long status, const ServerError& error) {
   std::from_chars(error.code.data(), error.code.data() + error.code.size(), code);
   if (status / 100 == 2 && code >= 400 && code < 600) status = code;
   const bool access = status == 401 || status == 403 || status == 404 || status == 429;
-  const bool prompt = has_any(said, {"prompt", "input"}) && has_any(said, {"token", "length", "too long"}) &&
-                      has_any(said, {"too long", "too many", "longer than", "larger than", "exceed", "supports up to"});
-  if ((prompt || has_any(said, {"context length", "context_length", "context size", "context_size", "context window",
-                                "context_window", "context limit", "max_model_len", "`inputs` tokens",
-                                "`inputs` must have less"})) &&
-      !access && !has_any(said, {"rate limit", "rate_limit", " per min", " per day", "quota"}))
-    return Kind::too_long;
+  if (!access && says_too_long(said)) return Kind::too_long;
   if (has_any(said, {"insufficient_quota", "exceeded your current quota", "content management policy"}) ||
       has_any(error.code + error.type, {"content_filter", "data_inspection", "datainspection"}))  // a filter refused it
     return Kind::permanent;
