@@ -2,6 +2,7 @@
 
 #include <espalier/backend/detail/http/vectors.hpp>
 #include <espalier/backend/http/client.hpp>
+#include <espalier/backend/index/vectors.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
@@ -11,7 +12,6 @@
 
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -80,8 +80,7 @@ struct HttpEncoderOptions {
   HttpOptions http = {};
 };
 
-/// Such a model as an asynchronous service. Of a value server the vector is its plan and its search value. Throws
-/// std::invalid_argument for bad options.
+/// Such a model as an asynchronous service. A value server gives plan and search value. Throws std::invalid_argument.
 class HttpEncoder final : public Service<EncodeRequest, Embedding> {
  public:
   /// A `client` may be shared with other services. null = a new one.
@@ -115,7 +114,7 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
     for (auto& reply : vectors_.poll(replies.empty() ? wait : std::chrono::milliseconds(0))) {
       if (reply.outcome.ok() && options_.profile.normalise) {
         Embedding embedding = std::move(reply.outcome).value();
-        scale(embedding);
+        detail::normalise(embedding);
         reply.outcome = std::move(embedding);
       }
       replies.push_back(std::move(reply));
@@ -149,14 +148,6 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
   }
 
  private:
-  /// To length 1, with a sum in order and in double. Zero stays zero.
-  static void scale(Embedding& embedding) {
-    double sum = 0;
-    for (const float x : embedding) sum += double(x) * double(x);
-    if (sum == 0) return;
-    const double factor = 1 / std::sqrt(sum);
-    for (float& x : embedding) x = static_cast<float>(double(x) * factor);
-  }
   using Api = detail::VectorApi;
 
   [[nodiscard]] Api api() const {

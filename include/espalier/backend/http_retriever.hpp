@@ -165,37 +165,27 @@ class HttpRetriever final : public detail::HttpService<Query, Passages> {
     detail::throw_if_error(root);
     std::vector<std::optional<Passages>> answers;
     simdjson::dom::array lists, hits;
-    if (!root["responses"].get(lists)) {
-      check_number(lists.size(), group.size());
-      for (const auto list : lists) {
-        detail::throw_if_error(list);
-        if (list["hits"]["hits"].get(hits)) throw BackendError("a response without hits");
-        answers.emplace_back(detail::read_hits(hits, group.front().k));
-      }
-      return answers;
-    }
-    const bool keyed = !root["result"].get(lists);
+    const bool responses = !root["responses"].get(lists), keyed = responses || !root["result"].get(lists);
     if (!keyed && root.get(lists)) {
       const auto found =
           detail::first_field<simdjson::dom::array>(root, {"results", "retrieval", "candidates", "hits"});
       if (!found) throw BackendError("a reply without results");
       lists = *found;
     }
-    const bool bare = group.size() == 1 && (lists.size() == 0 ? !keyed : lists.at(0).get(hits) != simdjson::SUCCESS);
-    if (bare) {
+    const bool alone = group.size() == 1 && !responses;
+    if (alone && (lists.size() == 0 ? !keyed : lists.at(0).get(hits) != simdjson::SUCCESS)) {
       answers.emplace_back(detail::read_hits(lists, group.front().k));
       return answers;
     }
-    check_number(lists.size(), group.size());
+    if (lists.size() != group.size())
+      throw BackendError(std::to_string(lists.size()) + " results for " + std::to_string(group.size()) + " queries");
     for (const auto list : lists) {
-      if (list.get(hits)) throw BackendError("a result that is not a list");
+      if (responses) detail::throw_if_error(list);
+      if (responses ? list["hits"]["hits"].get(hits) : list.get(hits))
+        throw BackendError(responses ? "a response without hits" : "a result that is not a list");
       answers.emplace_back(detail::read_hits(hits, group.front().k));
     }
     return answers;
-  }
-  static void check_number(std::size_t results, std::size_t queries) {
-    if (results != queries)
-      throw BackendError(std::to_string(results) + " results for " + std::to_string(queries) + " queries");
   }
   static std::string percent_encoded(const std::string& text) {
     const std::unique_ptr<char, void (*)(void*)> encoded(

@@ -27,19 +27,15 @@ namespace espalier::backend {
 
 namespace detail {
 
-/// A request as a journal shows it to people: messages and sampling fields, without the fields that differ between
-/// samples.
+/// A request as a journal shows it to people: messages and sampling fields, without what differs between samples.
 inline std::string request_json(const Prompt& prompt) {
   std::string out;
   JsonWriter json(out);
-  json.begin_object().key("messages").begin_array();
-  for (const PromptBody::Message& message : prompt.body().messages)
-    json.begin_object().field("role", message.role).field("content", message.content).end_object();
+  json.begin_object().objects("messages", prompt.body().messages, [&](const PromptBody::Message& message) {
+    json.field("role", message.role).field("content", message.content);
+  });
   const Sampling& sampling = prompt.sampling();
-  json.end_array()
-      .field("temperature", sampling.temperature)
-      .field("top_p", sampling.top_p)
-      .field("top_k", sampling.top_k);
+  json.field("temperature", sampling.temperature).field("top_p", sampling.top_p).field("top_k", sampling.top_k);
   json.field("min_p", sampling.min_p).field("max_tokens", sampling.max_tokens).key("stop").array(sampling.stop);
   json.field("logprobs", sampling.logprobs);
   if (sampling.token_logprobs) json.field("token_logprobs", true);
@@ -125,8 +121,7 @@ class Journaled final : public Service<In, Out> {
     }
   }
 
-  /// Stored answers go first. A batch backend is not called while there are any, because the trees they wake may add to
-  /// its next batch.
+  /// Stored answers go first. A batch backend is not called while there are any: trees that wake may add to its batch.
   std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) override {
     std::vector<Reply<Out>> replies = std::exchange(hits_, {});
     for (const Reply<Out>& reply : replies) accounts_.cached += reply.outcome.ok();

@@ -57,8 +57,7 @@ inline std::string encoded_text(const Passage& passage) {
 }  // namespace detail
 
 /// A retriever of passages by their vectors. It encodes the queries of a batch in one call and searches an index whose
-/// row i is passage i. A query whose embedding failed or does not fit gets its own error. The passages are a vector, or
-/// anything with size() and passages by number.
+/// row i is passage i. A query whose embedding failed gets its own error. Passages: anything with size() and [].
 template <VectorIndex Index, class Corpus = std::vector<Passage>>
 class VectorRetriever {
  public:
@@ -89,8 +88,10 @@ class VectorRetriever {
     std::vector<Outcome<Passages>> results;
     std::size_t next = 0;
     for (const auto& embedding : embeddings) {
-      if (embedding.ok()) results.emplace_back(passages_of(found[next++]));
-      else results.emplace_back(embedding.error());
+      Passages hits;
+      if (embedding.ok())
+        for (const Hit& hit : found[next++]) hits.push_back(passages_[hit.row].scored(hit.score));
+      results.push_back(embedding.ok() ? Outcome<Passages>(std::move(hits)) : embedding.error());
     }
     return results;
   }
@@ -106,12 +107,6 @@ class VectorRetriever {
   }
 
  private:
-  Passages passages_of(const std::vector<Hit>& hits) const {
-    Passages passages;
-    for (const Hit& hit : hits) passages.push_back(passages_[hit.row].scored(hit.score));
-    return passages;
-  }
-
   Corpus passages_;
   Index index_;
   detail::AnyEncoder encoder_;

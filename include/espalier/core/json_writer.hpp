@@ -118,6 +118,26 @@ class JsonWriter {
     return *this;
   }
   JsonWriter& field(std::string_view name, const auto& v) { return key(name).value(v); }
+  /// A field with an object that holds an object for each entry of a map. write(key, value) writes its fields.
+  JsonWriter& members(std::string_view name, const auto& map, auto write) {
+    key(name).begin_object();
+    for (const auto& [inner, of_inner] : map) {
+      key(inner).begin_object();
+      write(inner, of_inner);
+      end_object();
+    }
+    return end_object();
+  }
+  /// A field with a list of objects. write(item) writes the fields of one.
+  JsonWriter& objects(std::string_view name, const auto& items, auto write) {
+    key(name).begin_array();
+    for (const auto& item : items) {
+      begin_object();
+      write(item);
+      end_object();
+    }
+    return end_array();
+  }
 
  private:
   JsonWriter& open(char bracket) {

@@ -18,8 +18,7 @@ namespace detail {
 
 using Segments = std::vector<const rag::Segment*>;
 
-/// Every passage of a tree once, in order of first appearance, under its id. If one id has several texts, the later
-/// ones are stored under "id#2", "id#3" ...
+/// Every passage of a tree once, in order, under its id. Further texts of one id are under "id#2", "id#3" ...
 class DocumentTable {
  public:
   void add(const Segments& segments) {
@@ -76,15 +75,28 @@ class TreeWriter {
     const auto own = rewards(tree_);
     json_.key("nodes").begin_array();
     for (NodeId id = 0; id < tree_.size(); ++id) write_node(id, own[id]);
-    json_.end_array().key("rollouts").begin_array();
-    for (const auto& rollout : tree_.rollouts) write_rollout(rollout);
-    json_.end_array().key("skips").begin_array();
-    for (const SearchFacts::Skip& skip : tree_.skips) write_skip(skip);
     json_.end_array();
+    json_.objects("rollouts", tree_.rollouts, [&](const Rollout& rollout) {
+      json_.field("node", rollout.node).field("reward", rollout.value).field("answer", rollout.state.answer());
+      write_steps(steps(rollout));
+    });
+    json_.objects("skips", tree_.skips, [&](const SearchFacts::Skip& skip) {
+      json_.field("node", skip.node).key("kind");
+      if (skip.kind <= Kind(rag::SegmentKind::notice)) json_.value(rag::name(rag::SegmentKind(skip.kind)));
+      else json_.value(skip.kind);  // of an environment whose kinds are no segments
+    });
     write_costs("costs", tree_.ledger);
-    if (!tree_.ledger.first_unread().empty()) write_first_unread();
+    if (const auto& first = tree_.ledger.first_unread(); !first.empty())
+      json_.members("first_unread", first, [&](const std::string&, const Ledger::Unread& unread) {
+        json_.field("text", unread.text);
+        if (unread.cut_at > 0) json_.field("cut_at", unread.cut_at);
+        if (unread.in_thought) json_.field("in_thought", true);
+      });
     if (!tree_.annotations.empty()) write_annotations();
-    if (!tree_.remarks.empty()) write_remarks();
+    if (!tree_.remarks.empty())
+      json_.objects("remarks", tree_.remarks, [&](const SearchFacts::Remark& remark) {
+        json_.field("name", remark.name).field("node", remark.node).field("text", remark.text);
+      });
     if (!tree_.annotation_costs.empty()) {
       json_.key("annotation_costs").begin_object();
       for (const auto& [name, costs] : tree_.annotation_costs) write_costs(name, costs);
@@ -142,59 +154,25 @@ class TreeWriter {
 
   /// One object per segment.
   void write_steps(const Segments& segments) {
-    json_.key("steps").begin_array();
-    for (const rag::Segment* segment : segments) {
-      json_.begin_object();
+    json_.objects("steps", segments, [&](const rag::Segment* segment) {
       if (segment->documents()) write_documents(*segment->documents());
       else json_.field(rag::name(segment->kind()), segment->words());
-      json_.end_object();
-    }
-    json_.end_array();
-  }
-
-  void write_rollout(const Rollout& rollout) {
-    json_.begin_object().field("node", rollout.node).field("reward", rollout.value);
-    json_.field("answer", rollout.state.answer());
-    write_steps(steps(rollout));
-    json_.end_object();
+    });
   }
 
   void write_documents(const Passages& passages) {
-    json_.key("documents").begin_array();
-    for (const Passage& passage : passages)
-      json_.begin_object().field("id", documents_.key(passage)).field("score", passage.score()).end_object();
-    json_.end_array();
-  }
-
-  /// Kinds of an environment that are not segments are written as numbers.
-  void write_skip(const SearchFacts::Skip& skip) {
-    json_.begin_object().field("node", skip.node).key("kind");
-    if (skip.kind <= Kind(rag::SegmentKind::notice)) json_.value(rag::name(rag::SegmentKind(skip.kind)));
-    else json_.value(skip.kind);
-    json_.end_object();
+    json_.objects("documents", passages, [&](const Passage& passage) {
+      json_.field("id", documents_.key(passage)).field("score", passage.score());
+    });
   }
 
   void write_costs(std::string_view key, const Ledger& ledger) {
-    json_.key(key).begin_object();
-    for (const auto& [purpose, costs] : ledger.by_purpose()) {
-      json_.key(purpose).begin_object().field("completions", costs.completions);
-      json_.field("prompt_tokens", costs.prompt_tokens);
+    json_.members(key, ledger.by_purpose(), [&](const std::string&, const Ledger::Costs& costs) {
+      json_.field("completions", costs.completions).field("prompt_tokens", costs.prompt_tokens);
       json_.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals);
       for (const auto& [name, count] : espalier::detail::rare_counts)
         if (costs.*count > 0) json_.field(name, costs.*count);
-      json_.end_object();
-    }
-    json_.end_object();
-  }
-  void write_first_unread() {
-    json_.key("first_unread").begin_object();
-    for (const auto& [purpose, unread] : tree_.ledger.first_unread()) {
-      json_.key(purpose).begin_object().field("text", unread.text);
-      if (unread.cut_at > 0) json_.field("cut_at", unread.cut_at);
-      if (unread.in_thought) json_.field("in_thought", true);
-      json_.end_object();
-    }
-    json_.end_object();
+    });
   }
 
   /// Numbers of all nodes by name, null = none.
@@ -208,13 +186,6 @@ class TreeWriter {
     json_.end_object();
   }
 
-  void write_remarks() {
-    json_.key("remarks").begin_array();
-    for (const auto& [name, node, text] : tree_.remarks)
-      json_.begin_object().field("name", name).field("node", node).field("text", text).end_object();
-    json_.end_array();
-  }
-
   const TreeRecord& record_;
   const rag::Tree& tree_;
   JsonWriter json_;
@@ -223,8 +194,7 @@ class TreeWriter {
 
 }  // namespace detail
 
-/// Appends the tree as one line of trees.jsonl. Reading it back (tree_reader.hpp) gives an equal tree, except that
-/// bytes that are not UTF-8 become U+FFFD.
+/// Appends the tree as one line of trees.jsonl. Reading it back gives an equal tree, with U+FFFD for bad bytes.
 inline void append_tree(const TreeRecord& record, std::string& out) {
   detail::TreeWriter(record, out).write();
   out += '\n';

@@ -60,8 +60,10 @@ class TreeReader {
       const NodeId at = node_id(tree, rollout, "node");
       tree.rollouts.push_back({at, with_steps(tree.state(at), rollout), value(rollout, "reward")});
     }
-    for (const JsonLine& skip : line_.objects("skips"))
-      tree.skips.push_back({node_id(tree, skip, "node"), skipped_kind(skip)});
+    for (const JsonLine& skip : line_.objects("skips")) {
+      const bool number = skip.element()["kind"].is_uint64();
+      tree.skips.push_back({node_id(tree, skip, "node"), number ? small<Kind>(skip, "kind") : Kind(kind(skip))});
+    }
     tree.ledger = ledger(line_, "costs");
     if (line_.has("first_unread"))
       for (const auto& [purpose, unread] : line_.members("first_unread")) {
@@ -89,10 +91,6 @@ class TreeReader {
     const auto kind = one_of(row, "kind", rag::SegmentKind::queries);
     if (kind == rag::SegmentKind::documents) row.fail("kind", "is no words of a model");
     return kind;
-  }
-  static Kind skipped_kind(const JsonLine& skip) {
-    if (!skip.element()["kind"].is_uint64()) return static_cast<Kind>(kind(skip));
-    return small<Kind>(skip, "kind");
   }
   template <class T>
   static T small(const JsonLine& row, std::string_view field) {
@@ -204,8 +202,7 @@ class TreeReader {
 
 }  // namespace detail
 
-/// Reads the trees of a stream of lines, in order. Errors call it `path`. Throws InputError that names file, line and
-/// field.
+/// Reads the trees of a stream of lines, in order. Throws InputError that names `path`, line and field.
 inline std::vector<RecordedTree> read_trees(std::istream& file, const std::string& path) {
   std::vector<RecordedTree> trees;
   detail::for_each_line(file, path, [&](const detail::JsonLine& line) {

@@ -80,8 +80,7 @@ inline std::string restore(std::string_view text) {
   return out;
 }
 
-/// Appends a template to `out`. put(name) writes what stands for {name}, or returns false where that is plain text. No
-/// name holds a brace.
+/// Appends a template. put(name) writes what {name} stands for, or returns false for plain text. No name holds a brace.
 void fill(std::string& out, std::string_view form, const auto& put) {
   for (std::size_t i = 0; i < form.size();) {
     const std::size_t next = std::min(form.find_first_of("{}", i + 1), form.size());
@@ -132,9 +131,9 @@ inline Rendering render_text(const std::vector<std::string>& texts) {
   return out;
 }
 
-/// Appends documents in the order of their rank, each by the protocol's template. Each has one span "document", which
-/// begins at its title.
-inline void render_documents(Rendering& out, const Passages& documents, const Protocol& protocol) {
+/// Documents in the order of their rank, each by the protocol's template. Its span "document" begins at the title.
+inline Rendering render_documents(const Passages& documents, const Protocol& protocol) {
+  Rendering out;
   std::size_t rank = 0;
   for (const Passage& passage : documents) {
     ++rank;
@@ -152,17 +151,11 @@ inline void render_documents(Rendering& out, const Passages& documents, const Pr
     out.spans.push_back(std::move(whole));
   }
   if (documents.empty()) out.text += "No documents were found.\n";
-}
-/// Documents as a slot's value.
-inline Rendering render_documents(const Passages& documents, const Protocol& protocol) {
-  Rendering out;
-  render_documents(out, documents, protocol);
   return out;
 }
 
-/// The transcript as a history, one block per segment. The marks are those of the protocol's tag "history." + role,
-/// else those of the tag for the role, else plain words. Hidden roles of the protocol are left out. Each text stands in
-/// a span named after its kind.
+/// The transcript as a history, one block per segment. The marks are those of the tag "history." + role, else of the
+/// tag for the role, else plain words. Hidden roles are left out. Each text is a span named after its kind.
 inline Rendering render_history(const Transcript& transcript, const Protocol& protocol) {
   Rendering out;
   std::size_t sub_questions = 0;
@@ -174,7 +167,7 @@ inline Rendering render_history(const Transcript& transcript, const Protocol& pr
     const Protocol::Tag tag = marks ? *marks : Protocol::Tag{detail::role(kind), "", ""};
     if (kind == SegmentKind::documents) {
       if (!tag.open.empty()) out.text += tag.open + "\n";
-      render_documents(out, *segment->documents(), protocol);
+      out.add(render_documents(*segment->documents(), protocol));
       if (!tag.close.empty()) out.text += tag.close + (tag.close == "\n" ? "" : "\n");
       continue;
     }

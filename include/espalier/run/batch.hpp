@@ -8,8 +8,6 @@
 #include <espalier/llm/prompt.hpp>
 #include <espalier/output/json_line.hpp>
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cstdint>
 #include <exception>
@@ -99,8 +97,7 @@ inline std::optional<Hash> read_key(std::string_view text) {
   return key;
 }
 
-/// A request that was sent: the part of its prompt that is needed to read the answer (stop strings, log-probabilities),
-/// and the journal's note of it.
+/// A request that was sent: the part of its prompt that reading the answer needs, and the journal's note of it.
 struct SentRequest {
   Prompt prompt;
   backend::detail::RecordNote note;

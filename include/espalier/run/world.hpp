@@ -23,14 +23,13 @@ inline void append_question(const rag::Example& example, std::string& out) {
   json.key("golden_answers").array(example.gold);
   json.key("metadata").begin_object().field("type", example.type).field("hops", example.hops);
   json.key("supporting_titles").array(example.supporting_titles).key("gold_doc_ids").array(documents);
-  json.field("source_repo", "generated").key("decomposition").begin_array();
-  for (const rag::ChainStep& step : example.chain) {
-    json.begin_object().field("question", step.question).field("answer", step.answer);
+  json.field("source_repo", "generated");
+  json.objects("decomposition", example.chain, [&](const rag::ChainStep& step) {
+    json.field("question", step.question).field("answer", step.answer);
     json.field("support_title", step.support_title).field("support_doc_id", step.support_id);
     if (!step.support_text.empty()) json.field("support_text", step.support_text);
-    json.end_object();
-  }
-  json.end_array().end_object().end_object();
+  });
+  json.end_object().end_object();
   out += '\n';
 }
 

@@ -55,12 +55,53 @@ class Analyzer {
   /// NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` in Python's regular expressions). Where
   /// words do not end at spaces (Han, Kana, Hangul, Thai and their neighbours), the pairs of neighbouring characters
   /// are the terms, and a character alone is one. A text is as long as it has runs. Its name is "simple".
-  static Analyzer simple();
+  static Analyzer simple() {
+    return {"simple", [](std::string_view text, Terms& terms) {
+              const std::string folded = espalier::detail::casefold(espalier::detail::nfkc(text));
+              bool pairs = false;
+              for (std::size_t i = 0; i < folded.size();) {
+                const std::size_t begin = i;
+                std::size_t end = i;
+                bool word = true, unspaced = false;
+                while (word && i < folded.size()) {
+                  const auto lead = static_cast<unsigned char>(folded[i]);
+                  const char32_t c = lead < 0x80 ? (++i, lead) : espalier::detail::decode_utf8(folded, i);
+                  unspaced = detail::is_unspaced(c);
+                  if ((word = !unspaced && espalier::detail::is_alnum(c))) end = i;
+                }
+                if (end > begin) terms.add(std::string_view(folded).substr(begin, end - begin));
+                if (!unspaced) continue;
+                i = detail::add_bigrams(folded, end, terms);
+                pairs = true;
+              }
+              if (pairs) terms.set_length(detail::runs(folded));
+            }};
+  }
   /// Lucene's analyzer for English. It takes standard words, removes a possessive 's, lowers case, drops 33 stop words,
   /// and applies Porter's stemmer. As there, Han and Hiragana are single characters. Its name is "english-lucene".
-  static Analyzer english_lucene();
+  static Analyzer english_lucene() {
+    return {
+        "english-lucene", [](std::string_view text, Terms& terms) {
+          static constexpr std::string_view stop_words[] = {
+              "a",   "an",    "and",  "are",   "as",    "at",   "be",   "but", "by",  "for",  "if",
+              "in",  "into",  "is",   "it",    "no",    "not",  "of",   "on",  "or",  "such", "that",
+              "the", "their", "then", "there", "these", "they", "this", "to",  "was", "will", "with"};
+          for (std::string_view word : detail::standard_words(text)) {
+            for (std::string_view apostrophe : {"'", "\u2019", "\uFF07"})
+              if ((word.ends_with('s') || word.ends_with('S')) && word.substr(0, word.size() - 1).ends_with(apostrophe))
+                word.remove_suffix(apostrophe.size() + 1);
+            std::string term = espalier::detail::to_lower(word);
+            if (!std::ranges::binary_search(stop_words, std::string_view(term)))
+              terms.add(detail::PorterStemmer::stem(std::move(term)));
+          }
+        }};
+  }
   /// The analyzer of this name. Throws std::invalid_argument that lists the names.
-  static Analyzer named(std::string_view name);
+  static Analyzer named(std::string_view name) {
+    if (name == "simple") return simple();
+    if (name == "english-lucene") return english_lucene();
+    bad_option("analyzer", name, "simple, english-lucene");
+  }
   [[nodiscard]] const std::string& name() const { return name_; }
   void operator()(std::string_view text, Terms& terms) const {
     terms.clear();
@@ -79,52 +120,5 @@ class Analyzer {
   std::string name_;
   Function analyze_;
 };
-
-inline Analyzer Analyzer::simple() {
-  return {"simple", [](std::string_view text, Terms& terms) {
-            const std::string folded = espalier::detail::casefold(espalier::detail::nfkc(text));
-            bool pairs = false;
-            for (std::size_t i = 0; i < folded.size();) {
-              const std::size_t begin = i;
-              std::size_t end = i;
-              bool word = true, unspaced = false;
-              while (word && i < folded.size()) {
-                const auto lead = static_cast<unsigned char>(folded[i]);
-                const char32_t c = lead < 0x80 ? (++i, lead) : espalier::detail::decode_utf8(folded, i);
-                unspaced = detail::is_unspaced(c);
-                if ((word = !unspaced && espalier::detail::is_alnum(c))) end = i;
-              }
-              if (end > begin) terms.add(std::string_view(folded).substr(begin, end - begin));
-              if (!unspaced) continue;
-              i = detail::add_bigrams(folded, end, terms);
-              pairs = true;
-            }
-            if (pairs) terms.set_length(detail::runs(folded));
-          }};
-}
-
-inline Analyzer Analyzer::english_lucene() {
-  return {
-      "english-lucene", [](std::string_view text, Terms& terms) {
-        static constexpr std::string_view stop_words[] = {
-            "a",   "an",    "and",  "are",   "as",    "at",   "be",   "but", "by",  "for",  "if",
-            "in",  "into",  "is",   "it",    "no",    "not",  "of",   "on",  "or",  "such", "that",
-            "the", "their", "then", "there", "these", "they", "this", "to",  "was", "will", "with"};
-        for (std::string_view word : detail::standard_words(text)) {
-          for (std::string_view apostrophe : {"'", "\u2019", "\uFF07"})
-            if ((word.ends_with('s') || word.ends_with('S')) && word.substr(0, word.size() - 1).ends_with(apostrophe))
-              word.remove_suffix(apostrophe.size() + 1);
-          std::string term = espalier::detail::to_lower(word);
-          if (!std::ranges::binary_search(stop_words, std::string_view(term)))
-            terms.add(detail::PorterStemmer::stem(std::move(term)));
-        }
-      }};
-}
-
-inline Analyzer Analyzer::named(std::string_view name) {
-  if (name == "simple") return simple();
-  if (name == "english-lucene") return english_lucene();
-  bad_option("analyzer", name, "simple, english-lucene");
-}
 
 }  // namespace espalier::backend

@@ -14,8 +14,7 @@ struct Form;
 /// A form is shared by the forms that hold it. null = no text at all fits.
 using FormPtr = std::shared_ptr<const Form>;
 
-/// A set of texts: the small language between a protocol and the dialects of grammars. It has no recursion, so it is
-/// also a regular expression.
+/// A set of texts, between a protocol and the dialects of grammars. Without recursion, so a regular expression too.
 struct Form {
   enum class Kind : std::uint8_t {
     text,      ///< exactly `text`
@@ -157,10 +156,7 @@ class GbnfText {
     return (once || set ? written(part, true) : rule(part)) + times(form.low, form.high);
   }
   std::string rule(const FormPtr& form) {
-    std::string body = form->kind == Form::Kind::either ? alternatives(form) : written(form, false);
-    return named(form->role, std::move(body));
-  }
-  std::string named(std::string name, std::string body) {
+    std::string body = alternatives(form), name = form->role;
     for (const auto& [known, text] : rules_)
       if (text == body) return known;
     for (char& c : name)

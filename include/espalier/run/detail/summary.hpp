@@ -69,9 +69,9 @@ class Summary {
     json.field("calls", total.completions).field("prompt_tokens", total.prompt_tokens);
     json.field("completion_tokens", total.completion_tokens);
     json.field("retrievals", total.retrievals).field("nodes", nodes_);
-    json.field("choices", choices_).field("explored", explored_).key("by_purpose").begin_object();
-    for (const auto& [purpose, costs] : ledger_.by_purpose()) {
-      json.key(purpose).begin_object().field("calls", costs.completions).field("prompt_tokens", costs.prompt_tokens);
+    json.field("choices", choices_).field("explored", explored_);
+    json.members("by_purpose", ledger_.by_purpose(), [&](const std::string& purpose, const Ledger::Costs& costs) {
+      json.field("calls", costs.completions).field("prompt_tokens", costs.prompt_tokens);
       json.field("completion_tokens", costs.completion_tokens).field("retrievals", costs.retrievals);
       json.field("readable", costs.completions - costs.unread).field("cut", costs.cut);
       json.field("cut_read", costs.cut_read).field("refused", costs.refused).field("repairs", costs.repairs);
@@ -79,11 +79,19 @@ class Summary {
       if (costs.thinking_tokens > 0) json.field("thinking_tokens", costs.thinking_tokens);
       if (const auto broken = ungoverned().find(purpose); broken != ungoverned().end())
         json.field("grammar_broken", broken->second);
-      json.end_object();
-    }
-    json.end_object();
-    if (!probes.empty()) write_probes(json);
-    if (!first_unread_.empty()) write_first_unread(json);
+    });
+    if (!probes.empty())
+      json.members("probes", probes, [&](const std::string&, const Ledger::Costs& costs) {
+        json.field("calls", costs.completions).field("prompt_tokens", costs.prompt_tokens);
+        json.field("completion_tokens", costs.completion_tokens).field("readable", costs.completions - costs.unread);
+      });
+    if (!first_unread_.empty())
+      json.members("first_unread", first_unread_, [&](const std::string&, const auto& first) {
+        const auto& [question, unread] = first;
+        json.field("question", question).field("text", unread.text);
+        json.field("cut_at", unread.cut_at > 0 ? std::optional(unread.cut_at) : std::nullopt);
+        if (unread.in_thought) json.field("in_thought", true);
+      });
     json.key("pruned").begin_object();
     for (std::size_t reason = 1; reason < pruned_.size(); ++reason)
       json.field(output::detail::name(static_cast<Reason>(reason)), pruned_[reason]);
@@ -97,39 +105,15 @@ class Summary {
       for (const auto& [file, note] : all) json.field(file, note);
       json.end_object();
     }
-    if (const auto& prompts = ledger_.execution.prompts; !prompts.empty()) {
-      json.key("prompt_cache").begin_object();
-      for (const auto& [purpose, told] : prompts) {
-        json.key(purpose).begin_object().field("prompt_tokens", told.reused + told.read);
-        json.field("reused", told.reused).field("read", told.read).end_object();
-      }
-      json.end_object();
-    }
+    if (const auto& prompts = ledger_.execution.prompts; !prompts.empty())
+      json.members("prompt_cache", prompts, [&](const std::string&, const Ledger::Execution::Prompts& told) {
+        json.field("prompt_tokens", told.reused + told.read).field("reused", told.reused).field("read", told.read);
+      });
     json.field("seconds", seconds).end_object();
     return out;
   }
 
  private:
-  void write_probes(JsonWriter& json) const {
-    json.key("probes").begin_object();
-    for (const auto& [purpose, costs] : probes) {
-      json.key(purpose).begin_object().field("calls", costs.completions).field("prompt_tokens", costs.prompt_tokens);
-      json.field("completion_tokens", costs.completion_tokens).field("readable", costs.completions - costs.unread);
-      json.end_object();
-    }
-    json.end_object();
-  }
-  void write_first_unread(JsonWriter& json) const {
-    json.key("first_unread").begin_object();
-    for (const auto& [purpose, first] : first_unread_) {
-      const auto& [question, unread] = first;
-      json.key(purpose).begin_object().field("question", question).field("text", unread.text);
-      json.field("cut_at", unread.cut_at > 0 ? std::optional(unread.cut_at) : std::nullopt);
-      if (unread.in_thought) json.field("in_thought", true);
-      json.end_object();
-    }
-    json.end_object();
-  }
   [[nodiscard]] std::size_t questions_with(const std::string& status) const {
     const auto it = by_status_.find(status);
     return it == by_status_.end() ? 0 : it->second;
