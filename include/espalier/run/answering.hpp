@@ -44,7 +44,10 @@ class Answering {
       prompts_ = std::make_shared<const rag::PromptSet>(method_->prompts(settings_.prompts));
       method_->prepare(services_->ports, *prompts_);
     });
-    scheduler_.on_turn([this] { drop_cancelled(); });
+    scheduler_.on_turn([this] {  // no coroutine is about to run, so one may be dropped
+      const std::lock_guard lock(mutex_);
+      for (const Id id : std::exchange(cancelled_, {})) open_.erase(id);
+    });
   }
 
   /// Answers questions until stop(), then finishes the open ones. Call it once. It throws errors that are not a failure
@@ -105,12 +108,6 @@ class Answering {
       scheduler_.start(open_.emplace(next.id, Open{next.seed, std::move(tree)}).first->second.tree);
     }
     return !open_.empty();
-  }
-
-  /// Called between steps, when no coroutine is about to run. Only then may one be dropped.
-  void drop_cancelled() {
-    const std::lock_guard lock(mutex_);
-    for (const Id id : std::exchange(cancelled_, {})) open_.erase(id);
   }
 
   /// Hands over the questions that have ended. Returns their number.

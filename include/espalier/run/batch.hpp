@@ -24,18 +24,8 @@
 
 namespace espalier::run::detail {
 
-/// One line of a batch file for OpenAI's batch API or vLLM's run-batch. Its id is the request's journal key.
-inline std::string batch_line(Hash key, bool chat, std::string_view body) {
-  std::string line;
-  JsonWriter json(line);
-  json.begin_object().field("custom_id", key.hex()).field("method", "POST");
-  json.field("url", chat ? "/v1/chat/completions" : "/v1/completions").key("body").raw(body).end_object();
-  line += '\n';
-  return line;
-}
-
-/// A model that answers later: a batch function that writes every request to a file once, and answers none. Behind a
-/// journal it sees only requests without a stored answer.
+/// A model that answers later: a batch function that writes every request to a file once, for OpenAI's batch API or
+/// vLLM's run-batch, and answers none. Behind a journal it sees only requests without a stored answer.
 class BatchRequests {
  public:
   /// Lines are appended to `file`. `fingerprint` is that of the model as an online service.
@@ -62,7 +52,14 @@ class BatchRequests {
     const Hash key = backend::detail::journal_key<Completion>(fingerprint_, prompt.front());
     try {
       const std::string body = request_.write(prompt, dialect_);
-      if (written_.insert(key).second) file_ << batch_line(key, request_.chat(prompt.front().body()), body);
+      if (written_.insert(key).second) {
+        const bool chat = request_.chat(prompt.front().body());
+        std::string line;
+        JsonWriter json(line);
+        json.begin_object().field("custom_id", key.hex()).field("method", "POST");
+        json.field("url", chat ? "/v1/chat/completions" : "/v1/completions").key("body").raw(body).end_object();
+        file_ << line << '\n';
+      }
       return std::make_exception_ptr(
           BackendError("waits for the answers to a batch of requests", BackendError::Kind::permanent));
     } catch (const BackendError&) {
@@ -117,19 +114,6 @@ struct SentRequest {
   }
 };
 
-/// The requests of batch files by key. Throws InputError that names file, line and field.
-inline std::unordered_map<Hash, SentRequest> read_batch_requests(const std::vector<std::string>& files) {
-  std::unordered_map<Hash, SentRequest> requests;
-  for (const std::string& file : files)
-    output::detail::for_each_line(file, [&](const output::detail::JsonLine& line) {
-      const auto key = read_key(line.text("custom_id"));
-      if (!key) line.fail("custom_id", "is not the key of a request");
-      requests.insert_or_assign(*key, SentRequest::of(line.object("body")));
-      return true;
-    });
-  return requests;
-}
-
 /// The answer in a line of batch responses: the reply's, or that the prompt is too long for the model's context.
 /// `stops`: as for ChatReply::completions. Throws BackendError for a failure.
 inline Completion batch_answer(const output::detail::JsonLine& line, const Prompt& prompt, const std::string& stops,
@@ -164,7 +148,14 @@ inline Completion batch_answer(const output::detail::JsonLine& line, const Promp
 inline BatchCounts ingest_batch(const std::vector<std::string>& request_files, const std::string& response_file,
                                 backend::Store& journal, const std::string& stops = "") {
   constexpr std::size_t rows_a_transaction = 256;
-  const auto requests = read_batch_requests(request_files);
+  std::unordered_map<Hash, SentRequest> requests;
+  for (const std::string& file : request_files)
+    output::detail::for_each_line(file, [&](const output::detail::JsonLine& line) {
+      const auto key = read_key(line.text("custom_id"));
+      if (!key) line.fail("custom_id", "is not the key of a request");
+      requests.insert_or_assign(*key, SentRequest::of(line.object("body")));
+      return true;
+    });
   BatchCounts counts;
   std::vector<backend::Record> records;
   const auto store = [&] {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/backend/chat/user_fields.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
@@ -218,7 +219,9 @@ class Job {
     const std::filesystem::path source = std::filesystem::absolute(settings_.trees).parent_path();
     const bool own = std::filesystem::equivalent(source, folder.path());
     if (!own) detail::settle(source);
-    detail::EarlierRun::in(source).check_whole(source, "trees.jsonl");
+    if (std::ranges::count(detail::EarlierRun::in(source).changed, "trees.jsonl") > 0)
+      throw InputError((source / "trees.jsonl").string(), 0, "",
+                       "is not as the run left it. Do the run again: it makes this file again");
     recorded_ = detail::RecordedTrees(settings_.trees);
     if (settings_.retriever.source == "bm25")  // no annotation looks anything up
       settings_.retriever.corpus = settings_.retriever.index = "";

@@ -157,13 +157,6 @@ struct EarlierRun {
                     annotated ? "`annotate` left it" : "the run left it, and there is no journal to make it again from",
                     annotated ? ". Then annotate it again" : ""));
   }
-  /// Throws InputError if that output was changed.
-  void check_whole(const std::filesystem::path& folder, const std::string& output) const {
-    if (std::find(changed.begin(), changed.end(), output) != changed.end())
-      throw InputError((folder / output).string(), 0, "",
-                       "is not as the run left it. Do the run again: it makes this file again");
-  }
-
   /// What an earlier process left in this folder, which may hold no run. Throws InputError.
   static EarlierRun in(const std::filesystem::path& folder) {
     EarlierRun run;

@@ -205,22 +205,14 @@ class MagnitudeForm {
   FormPtr form_;
 };
 
-/// A number from `low` to `high` with up to six decimals.
-inline FormPtr number_form(double low, double high) {
-  std::vector<FormPtr> signs;
-  if (high >= 0) signs.push_back(MagnitudeForm(std::max(low, 0.0), high).form());
-  if (low < 0) {
-    const FormPtr magnitude = MagnitudeForm(std::max(-high, 0.0), -low).form();
-    signs.push_back(magnitude ? sequence({literal("-"), magnitude}) : nullptr);
-  }
-  return either(signs);
-}
-
-/// The numbers of a score, separated by commas.
+/// The numbers of a score, separated by commas, with up to six decimals.
 inline FormPtr scores_form(const Protocol::ScoreForm& form) {
-  const FormPtr number = number_form(form.low, form.high);
-  if (form.count < 2) return form.count == 0 ? nullptr : number;
-  const FormPtr next = sequence({literal(","), optional(literal(" ")), number});
+  if (form.count == 0) return nullptr;
+  std::vector<FormPtr> signs;
+  if (form.high >= 0) signs.push_back(MagnitudeForm(std::max(form.low, 0.0), form.high).form());
+  if (form.low < 0)
+    signs.push_back(sequence({literal("-"), MagnitudeForm(std::max(-form.high, 0.0), -form.low).form()}));
+  const FormPtr number = either(signs), next = sequence({literal(","), optional(literal(" ")), number});
   return sequence({number, repeat(next, form.count - 1, form.count - 1)});
 }
 

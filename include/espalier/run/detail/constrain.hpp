@@ -127,7 +127,8 @@ class ConstrainDecision {
 
   /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if it decided any.
   bool probe(const Turn& turn) {
-    if (!undecided_.empty()) check_models();
+    for (const Settings::ModelFor& one : settings_.models())  // throws for bad options before a server is asked
+      if (!undecided_.empty() && !settings_.given.models.contains(one.model)) (void)make_model(one, settings_, {}, {});
     std::vector<Protocol::Purpose> asked, left;
     for (const Protocol::Purpose& purpose : undecided_) {
       const std::optional<bool> takes = takes_grammar(settings_.model_for(purpose.name), turn);
@@ -158,11 +159,6 @@ class ConstrainDecision {
   }
   static std::string unquoted(const std::string& s) { return s.size() < 2 ? "" : s.substr(1, s.size() - 2); }
 
-  /// Throws std::invalid_argument for bad options of a model, before a server is asked.
-  void check_models() const {
-    for (const Settings::ModelFor& one : settings_.models())
-      if (!settings_.given.models.contains(one.model)) (void)make_model(one, settings_, {}, {});
-  }
   /// Whether a model is at a server that may take grammars.
   [[nodiscard]] bool may_take(const Settings::ModelFor& model) const {
     if (const auto given = settings_.given.models.find(model.model); given != settings_.given.models.end())
