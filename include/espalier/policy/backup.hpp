@@ -38,8 +38,7 @@ void sum_up(auto& tree) {
 
 }  // namespace detail
 
-/// The mean with a discount for each edge: an ancestor d edges above the leaf gets gamma^d times the value (ProRAG, Eq.
-/// 3).
+/// The mean with a discount for each edge: an ancestor d edges up gets gamma^d times the value (ProRAG, Eq. 3).
 class DiscountedBackup {
  public:
   struct Options {

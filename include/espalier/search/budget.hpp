@@ -94,8 +94,7 @@ struct Budget {
     all += before(tree).costs;
     return all;
   }
-  /// True if a step of so many completions may not begin after `steps_made` steps. `began` is the clock's time at the
-  /// start.
+  /// True if a step of so many completions may not begin after `steps_made` steps. `began`: the time at the start.
   [[nodiscard]] bool spent(const auto& tree, std::uint64_t steps_made, double began = 0,
                            std::uint64_t completions = 1) const {
     if (steps_made >= steps || tree.ledger.refused || calls_left(costs(tree)) < completions) return true;

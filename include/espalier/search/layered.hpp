@@ -105,9 +105,8 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
       return proposals;
     });
   }
-  /// Evaluates the children without a value, either the terminal ones or the others, as `terminal` says. Outvoted
-  /// terminal children are evaluated too: this is free, and preference data uses it. With `value_losing`, so are all
-  /// that a decision cut.
+  /// Evaluates the children without a value, either the terminal ones or the others, as `terminal` says. So are
+  /// outvoted terminal ones: this is free, and preference data uses it. With `value_losing`, so are all that were cut.
   Task<void> value(auto* env, auto* tree, std::vector<Growth>* frontier, bool terminal) {
     std::vector<detail::Seeded> nodes;
     std::vector<detail::Contest> contests;

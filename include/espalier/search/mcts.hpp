@@ -47,8 +47,7 @@ decltype(auto) backup_for(Env& env, const Back& back) {
 /// search ends after its simulations, or earlier by its budget, by the rule `stop`, or when the root is solved.
 ///
 /// Where the environment has player(state) -> 0 or 1, two players with opposite interests take turns, or not.
-/// Evaluators and rewards give values for player 0. A node's total is then for the player who moved to it, the root's
-/// for player 0.
+/// Evaluators and rewards give values for player 0. A node's total is for who moved to it, the root's for 0.
 ///
 /// If environment and evaluator await nothing, `search` runs as a plain loop. As a task, up to `window` simulations are
 /// under way in one tree. Selection j is made when exactly the simulations 0 ... j - window are merged, in index order.
@@ -78,8 +77,7 @@ class Mcts {
 
   template <class Env>
   using TreeOf = detail::TreeBy<Evaluate, Env>;
-  /// Grows a tree as a task, where <espalier/search/mcts_task.hpp> is included. The environment and this engine must
-  /// outlive it.
+  /// Grows a tree as a task, with <espalier/search/mcts_task.hpp>. The environment and this engine must outlive it.
   template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
     return (*this)(env, TreeOf<Env>(std::move(root), seed));

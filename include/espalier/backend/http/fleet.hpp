@@ -101,8 +101,7 @@ enum class Served : std::uint8_t {
 /// A message goes to the server with the highest rendezvous score for its affinity, so that the prompts of one question
 /// share a server's prefix cache. If that server has no room, the next one gets it. A server that cannot be reached, or
 /// that fails three times in a row, rests. After HttpOptions::backoff_s it gets one message, and it is back once that
-/// does not fail. Each further rest is twice as long, up to backoff_limit_s. If all servers rest, they are treated as
-/// if none did.
+/// does not fail. Each further rest is twice as long, up to backoff_limit_s. If all rest, all are used.
 class HttpFleet {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -144,8 +143,7 @@ class HttpFleet {
   }
 
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
-  /// The server for a message, if one has room. Without affinity (0) it is the least busy one. `but` is a server to
-  /// avoid.
+  /// The server for a message, if one has room: without affinity (0) the least busy one. `but` is to be avoided.
   [[nodiscard]] std::optional<std::size_t> choose(std::uint64_t affinity, Time now, std::size_t but = none) const {
     if (size() == 1) return servers_[0].window.room() ? std::optional<std::size_t>(0) : std::nullopt;
     const bool any_up = other_up(none, now);
@@ -167,8 +165,7 @@ class HttpFleet {
       if (i != server && up(i, now) && !resting(i)) return true;
     return false;
   }
-  /// Rendezvous score of a server for an affinity. The highest score wins, in proportion to the weights over many
-  /// affinities.
+  /// Rendezvous score of a server for an affinity. The highest one wins, in proportion to weights.
   [[nodiscard]] static double rendezvous(const Replica& replica, std::uint64_t affinity) {
     const std::uint64_t bits = Hasher().add(affinity).add(replica.url).finish().low;
     const double uniform = (static_cast<double>(bits >> 11) + 0.5) * 0x1p-53;
@@ -182,8 +179,7 @@ class HttpFleet {
   }
   /// Records that a message is no longer under way there.
   void end(std::size_t server) { servers_[server].window.end(); }
-  /// Records how a message ended after `seconds`. `pause` is the time in seconds for which the server asked for a
-  /// pause.
+  /// Records how a message ended after `seconds`. `pause`: the seconds for which the server asked for a pause.
   void judge(std::size_t server, std::uint64_t number, Served served, double seconds, std::optional<double> pause,
              Time now) {
     Server& s = servers_[server];

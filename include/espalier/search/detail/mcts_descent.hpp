@@ -33,8 +33,7 @@ inline Place below(const Place& place, const Sibling& child) {
 }
 
 /// The child with the highest score, the oldest of equals. no_node if all are pruned or solved. The children of each
-/// child are fetched meanwhile, because a descent goes on with some of them. (Calls would cost a search over numbers a
-/// third of its time.)
+/// child are fetched meanwhile, for the descent. (Calls would cost a search over numbers a third of its time.)
 [[gnu::always_inline]] inline Sibling best_by(const auto& tree, NodeId parent, auto score) {
   Sibling best;
   double best_score = 0;
