@@ -3,7 +3,7 @@
 #include <espalier/fmt/one_line.hpp>
 #include <espalier/run/answering.hpp>
 
-#include "errors.hpp"
+#include "callable.hpp"
 #include "settings.hpp"
 #include "tree.hpp"
 
@@ -46,7 +46,9 @@ void bind_answering(py::module_& m) {
   py::class_<Answering>(m, "Answering", "A method's inference form that takes questions while it runs.")
       .def(py::init([](const py::dict& settings) {
              run::Settings chosen = make_settings("answer", settings);
-             chosen.servers.watch = std::make_shared<backend::HttpWatch>(chosen.servers.deadline, &warn);
+             OneRun::Watch watch = std::make_shared<backend::HttpWatch>(chosen.servers.deadline, &warn);
+             chosen.servers.watch = watch;
+             const OneRun run(&watch);
              const py::gil_scoped_release unlock;
              return std::make_unique<Answering>(std::move(chosen));
            }),

@@ -92,11 +92,8 @@ void bind_data(py::module_& m) {
   using rag::ChainStep;
   py::class_<ChainStep>(m, "ChainStep",
                         "One step of a question's gold chain; '#1' in its question stands for the answer of step 1.")
-      .def(py::init([](std::string question, std::string answer, std::string title, std::string id, std::string text) {
-             return ChainStep{std::move(question), std::move(answer), std::move(title), std::move(id), std::move(text)};
-           }),
-           py::arg("question"), py::arg("answer"), py::arg("support_title") = "", py::arg("support_id") = "",
-           py::arg("support_text") = "")
+      .def(py::init<std::string, std::string, std::string, std::string, std::string>(), py::arg("question"),
+           py::arg("answer"), py::arg("support_title") = "", py::arg("support_id") = "", py::arg("support_text") = "")
       .def_readonly("question", &ChainStep::question)
       .def_readonly("answer", &ChainStep::answer)
       .def_readonly("support_title", &ChainStep::support_title)

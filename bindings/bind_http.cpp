@@ -27,10 +27,12 @@ class HttpEncoder : public OwnPart<EncoderPart, struct HttpEncoderTag> {
   std::string model, profile;
 };
 
-/// The options for a new service, with its own watch, because a watch belongs to one run.
+/// The options for a new service, with the watch of its run.
 template <class Options>
 Options watched(Options options) {
-  options.http.watch = std::make_shared<backend::HttpWatch>(options.http.deadline_s, &warn);
+  OneRun::Watch& watch = OneRun::now ? *OneRun::now : options.http.watch;
+  if (!watch) watch = std::make_shared<backend::HttpWatch>(options.http.deadline_s, &warn);
+  options.http.watch = watch;
   return options;
 }
 

@@ -4,7 +4,7 @@
 #include <espalier/run/settings_table.hpp>
 #include <espalier/run/world.hpp>
 
-#include "errors.hpp"
+#include "callable.hpp"
 #include "settings.hpp"
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/run/job.hpp>
@@ -122,7 +122,10 @@ run::ProgressHook hook_of(const py::object& progress) {
 
 py::tuple run_job(const std::string& task, const py::dict& values, const py::object& progress,
                   const py::object& add_outputs) {
-  run::Job job(make_settings(task, values));
+  run::Settings settings = make_settings(task, values);
+  OneRun::Watch watch = settings.servers.watch = std::make_shared<backend::HttpWatch>(settings.servers.deadline);
+  const OneRun run(&watch);
+  run::Job job(std::move(settings));
   if (add_outputs.is_none()) return job.check(), py::tuple();
   const run::ProgressHook hook = hook_of(progress);
   const run::OutputHook outputs = output_hook(add_outputs);

@@ -23,28 +23,9 @@ namespace espalier::python {
 
 namespace {
 
-/// A journal on disk for a run's model, and for its retriever if that has a fingerprint.
-struct JournalPath {
-  std::string file;  ///< "" = none
-  std::optional<std::string> model_fingerprint;
-  std::optional<std::string> retriever_fingerprint;
-};
-
 /// The retriever of a search that was given none.
 std::vector<Passages> without_retriever(std::span<const Query>) {
   throw std::invalid_argument("this search looks something up: give it a retriever");
-}
-
-template <class In, class Out>
-std::unique_ptr<Service<In, Out>> journaled([[maybe_unused]] std::unique_ptr<Service<In, Out>> service,
-                                            [[maybe_unused]] const std::string& file, [[maybe_unused]] Hash fingerprint,
-                                            [[maybe_unused]] std::string source) {
-#ifdef ESPALIER_HAS_SQLITE
-  return std::make_unique<backend::Journaled<In, Out>>(std::move(service), std::make_shared<backend::SqliteStore>(file),
-                                                       fingerprint, std::move(source));
-#else
-  throw MissingPart("the journal", "libsqlite3-dev");
-#endif
 }
 
 void check_ids(const std::vector<rag::Example>& questions) {
@@ -55,24 +36,23 @@ void check_ids(const std::vector<rag::Example>& questions) {
           fmt::format("questions {} and {} share the id '{}'", known->second, i, questions[i].question.id));
 }
 
-/// A backend as a service, behind the journal if there is one. Throws std::invalid_argument if the model needs a
-/// fingerprint for the journal, and MissingPart without SQLite.
-std::unique_ptr<Service<Prompt, Completion>> open_model(const py::object& model, const JournalPath& journal) {
-  auto service = open_backend<Prompt, Completion>(model, "model");
-  if (journal.file.empty()) return service;
-  const auto known = identity<Prompt, Completion>(model, journal.model_fingerprint);
+/// A backend as a service, null for None. A retriever with an identity and every model stand behind the journal, if
+/// `file` names one. Throws std::invalid_argument for a model without an identity, and MissingPart without SQLite.
+template <class In, class Out>
+std::unique_ptr<Service<In, Out>> opened(const py::object& backend, const std::string& role, const std::string& file,
+                                         const std::optional<std::string>& fingerprint) {
+  if (backend.is_none()) return nullptr;
+  auto service = open_backend<In, Out>(backend, role);
+  const auto known = identity<In, Out>(backend, fingerprint);
+  if (file.empty() || (!known && role == "retriever")) return service;
   if (!known)
     throw std::invalid_argument("a journal of a Python function needs fingerprint=, the name of the model behind it");
-  return journaled(std::move(service), journal.file, *known, journal.model_fingerprint.value_or("model"));
-}
-
-std::unique_ptr<Service<Query, Passages>> open_retriever(const py::object& retriever, const JournalPath& journal) {
-  if (retriever.is_none())
-    return std::make_unique<BatchService<Query, Passages, decltype(&without_retriever)>>(&without_retriever);
-  auto service = open_backend<Query, Passages>(retriever, "retriever");
-  const auto known = identity<Query, Passages>(retriever, journal.retriever_fingerprint);
-  if (journal.file.empty() || !known) return service;
-  return journaled(std::move(service), journal.file, *known, journal.retriever_fingerprint.value_or("retriever"));
+#ifdef ESPALIER_HAS_SQLITE
+  return std::make_unique<backend::Journaled<In, Out>>(std::move(service), std::make_shared<backend::SqliteStore>(file),
+                                                       *known, fingerprint.value_or(role));
+#else
+  throw MissingPart("the journal", "libsqlite3-dev");
+#endif
 }
 
 /// Trees under way over one scheduler.
@@ -81,22 +61,28 @@ class Session {
   /// If `model` is None, prompts are answered from outside by pending() and resume().
   Session(std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,
           const py::object& retriever, const py::object& reward, std::uint64_t seed, std::size_t in_flight,
-          const JournalPath& journal)
+          const std::string& journal = "", const std::optional<std::string>& fingerprint = std::nullopt,
+          const std::optional<std::string>& retriever_fingerprint = std::nullopt)
       : search_(std::move(search)),
         questions_(std::move(questions)),
         seed_(seed),
         options_(search_->options()),
         trees_(questions_.size()) {
     check_ids(questions_);
-    model_ = model.is_none() ? scheduler_.external_model() : scheduler_.model(open_model(model, journal), in_flight);
-    engine_ = search_->on(scheduler_, *model_, scheduler_.retriever(open_retriever(retriever, journal)),
-                          reward.is_none() ? search_->reward : reward);
+    const OneRun run(&watch_);
+    model_ = scheduler_.model(opened<Prompt, Completion>(model, "model", journal, fingerprint), in_flight);
+    auto looks_up = opened<Query, Passages>(retriever, "retriever", journal, retriever_fingerprint);
+    engine_ =
+        search_->on(scheduler_, *model_,
+                    looks_up ? scheduler_.retriever(std::move(looks_up)) : scheduler_.retriever(&without_retriever),
+                    reward.is_none() ? search_->reward : reward);
     scheduler_.on_turn(check_signals);
   }
 
   /// Grows all trees, at most `open` at once. Backend errors are kept. Any other error ends the session.
   void run(std::size_t open) {
     if (open == 0) bad_option("open_questions", open, "1 or more");
+    const OneRun run(&watch_);
     scheduler_.for_each(
         questions_.size(), open, [&](std::size_t i) { return grow(i); },
         [&](std::size_t i, Outcome<rag::Tree> outcome) {
@@ -184,6 +170,7 @@ class Session {
   std::string options_;
   std::vector<std::shared_ptr<GrownTree>> trees_;
   py::dict errors_;
+  OneRun::Watch watch_;
   Scheduler scheduler_;
   std::optional<ModelPort> model_;
   std::unique_ptr<Engine> engine_;
@@ -210,7 +197,7 @@ void bind_search(py::module_& m) {
           [](std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& retriever,
              const py::object& reward, std::uint64_t seed) {
             auto session = std::make_unique<Session>(std::move(search), std::move(questions), py::none(), retriever,
-                                                     reward, seed, 1, JournalPath());
+                                                     reward, seed, 1);
             session->start();
             return session;
           },
@@ -231,11 +218,10 @@ void bind_search(py::module_& m) {
       "open_session",
       [](std::shared_ptr<const Search> search, std::vector<rag::Example> questions, const py::object& model,
          const py::object& retriever, const py::object& reward, std::uint64_t seed, std::size_t in_flight,
-         std::string journal, std::optional<std::string> fingerprint,
-         std::optional<std::string> retriever_fingerprint) {
-        return std::make_unique<Session>(
-            std::move(search), std::move(questions), model, retriever, reward, seed, in_flight,
-            JournalPath{std::move(journal), std::move(fingerprint), std::move(retriever_fingerprint)});
+         const std::string& journal, const std::optional<std::string>& fingerprint,
+         const std::optional<std::string>& retriever_fingerprint) {
+        return std::make_unique<Session>(std::move(search), std::move(questions), model, retriever, reward, seed,
+                                         in_flight, journal, fingerprint, retriever_fingerprint);
       },
       py::arg("search"), py::arg("questions"), py::arg("model"), py::arg("retriever"), py::arg("reward"),
       py::arg("seed"), py::arg("in_flight"), py::arg("journal"), py::arg("fingerprint"),

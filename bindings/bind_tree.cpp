@@ -219,8 +219,7 @@ void bind_tree(py::module_& m) {
           "best_node",
           [](const SharedTree& t) -> std::optional<NodeView> {
             const auto best = output::best_answer(t->tree);
-            if (!best) return std::nullopt;
-            return NodeView{t, best->node};
+            return best ? std::optional(NodeView{t, best->node}) : std::nullopt;
           },
           "The node at which its best answer stands, or whose rollouts gave it. None if it holds no answer.")
       .def(py::pickle(&state_of, &tree_of))
@@ -233,8 +232,7 @@ void bind_tree(py::module_& m) {
       "best_answer",
       [](const GrownTree& tree) -> std::optional<std::string> {
         const auto best = output::best_answer(tree.tree);
-        if (!best) return std::nullopt;
-        return best->text;
+        return best ? std::optional(best->text) : std::nullopt;
       },
       py::arg("tree"), "The answer of the chain with the highest reward; None if the tree holds none.");
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/http/watch.hpp>
 #include <espalier/backend/rerank.hpp>
 #include <espalier/core/service.hpp>
 #include <espalier/llm/passage.hpp>
@@ -10,12 +11,23 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace espalier::python {
+
+/// While a run works in a thread, clients that open there share its watch, also those inside retrievers. null: each has
+/// its own.
+struct OneRun {
+  using Watch = std::shared_ptr<backend::HttpWatch>;
+  explicit OneRun(Watch* watch) : before(std::exchange(now, watch)) {}
+  ~OneRun() { now = before; }
+  Watch* before;
+  static inline thread_local Watch* now = nullptr;
+};
 
 /// A Python function as a batch function, called once per batch. Its reply is checked, and a wrong one is a
 /// BackendError that says what was expected and what came. A BackendError that it raises, or returns in place of an
@@ -56,6 +68,7 @@ class Callable {
 
  private:
   [[nodiscard]] py::object call(std::span<const In> requests) const {
+    const OneRun outside(nullptr);  // the function judges failures of its own clients itself
     py::list list;
     for (const In& request : requests) list.append(shown(request));
     try {

@@ -1,5 +1,6 @@
 #include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/http/options.hpp>
+#include <espalier/backend/http_retriever.hpp>
 #include <espalier/backend/openai.hpp>
 #include <espalier/llm/scheduler.hpp>
 
@@ -44,7 +45,7 @@ void serve(HttpFleet& fleet, std::size_t server, Served served, double seconds =
 
 }  // namespace
 
-TEST_CASE("an address may carry a weight behind a star") {
+TEST_CASE("an address may carry a weight behind a star, and stands once in a fleet") {
   CHECK(read_replica("http://a:1/v1").url == "http://a:1/v1");
   CHECK(read_replica("http://a:1/v1").weight == 1);
   CHECK(read_replica("http://a:1/v1*2.5").url == "http://a:1/v1");
@@ -52,6 +53,8 @@ TEST_CASE("an address may carry a weight behind a star") {
   for (const char* bad :
        {"http://a*", "http://a*x", "http://a*0", "http://a*-1", "http://a*1e9", "http://a*nan", "http://a*2 "})
     CHECK_THROWS_WITH_AS(read_replica(bad), doctest::Contains("'endpoint'"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(fleet_of({{"http://a"}, {"http://a", 2}}), doctest::Contains("'endpoint' is http://a"),
+                       std::invalid_argument);
 }
 
 TEST_CASE("an address is shown without secrets") {
@@ -178,6 +181,10 @@ TEST_CASE("a server out of reach rests at once, one that fails rests after three
   CHECK(fleet.figures(0).failures == 9);
   serve(fleet, 1, Served::unreachable);
   for (std::uint64_t question = 1; question < 50; ++question) CHECK(fleet.choose(question, start));  // better than none
+  HttpFleet alone = fleet_of({{"http://a"}});                                                        // never rests
+  for (int i = 0; i < 9; ++i) serve(alone, 0, Served::unreachable);
+  CHECK(alone.choose(1, start) == 0U);
+  CHECK(alone.window(0).width() == 64);
 }
 
 TEST_CASE("a rest ends with one message, is doubled if that fails too, and is over with a reply") {
@@ -209,13 +216,6 @@ TEST_CASE("a server that is to show that it is back counts as none beside others
   CHECK(fleet.other_up(0, after(0.5)));
   for (int i = 0; i < 40; ++i) serve(fleet, 1, Served::good, 4, std::nullopt, after(1));  // it has all the work now
   CHECK(fleet.window(1).width() == 40);
-}
-
-TEST_CASE("a server alone never rests") {
-  HttpFleet fleet = fleet_of({{"http://a"}});
-  for (int i = 0; i < 9; ++i) serve(fleet, 0, Served::unreachable);
-  CHECK(fleet.choose(1, start) == 0U);
-  CHECK(fleet.window(0).width() == 64);
 }
 
 TEST_CASE("a server that asks for a pause gets it, others stand in") {
@@ -253,11 +253,6 @@ TEST_CASE(
   CHECK(fleet.window(0).width() == 13);
   CHECK(fleet.window(1).width() < 13);
   CHECK(fleet.window(2).width() == 13);
-}
-
-TEST_CASE("bad fleets are named") {
-  CHECK_THROWS_WITH_AS(fleet_of({{"http://a"}, {"http://a", 2}}), doctest::Contains("'endpoint' is http://a"),
-                       std::invalid_argument);
 }
 
 namespace {
@@ -530,6 +525,74 @@ TEST_CASE("one living server beside a silent, dead or broken one is enough") {
     options.http.timeout_s = 0.2;
     OpenAi model(options);
     for (const auto& outcome : test::ask(model, std::vector<Prompt>(4, Prompt("q")))) CHECK(outcome.ok());
+  }
+}
+
+TEST_CASE("a run that gives up a server asks nothing more, and takes what is under way at others") {
+  Watched w;
+  FaultServer alive(Answer{.body = reply("good"), .delay = std::chrono::milliseconds(100)});
+  OpenAi model(test::served_at<OpenAiOptions>(alive.url("/v1"), {.http = {.watch = w.watch}}));
+  HttpRetriever dead({.url = FaultServer::refusing_url(), .name = "c", .http = test::quick({.watch = w.watch})});
+  CHECK(test::ask(model, {Prompt("q")})[0].ok());
+  model.submit(1, Prompt("under way"));
+  (void)model.poll(std::chrono::milliseconds(0));
+  const test::Failure failure = test::failure_of(test::ask(dead, {Query("q", 3)})[0]);
+  CHECK(test::holds(failure.message, "(given up after attempt 3). No reply of this server was good"));
+  std::vector<Reply<Completion>> replies;
+  while (replies.empty()) replies = model.poll(std::chrono::seconds(1));
+  CHECK(replies[0].outcome.ok());
+  for (const auto& outcome : test::ask(model, std::vector<Prompt>(200, Prompt("r"))))
+    CHECK(test::failure_of(outcome).message == failure.message);
+  CHECK(alive.received().size() == 3);  // a question and two prompts
+  w.watch->begin_anew();
+  CHECK(test::ask(model, {Prompt("r")})[0].ok());
+}
+
+TEST_CASE("a reply to a prompt is the proof, not what a server says of its models") {
+  const Answer good{.body = reply("good")}, cut{.body = "no", .fault = Fault::reset};
+  const Answer s404{.status = 404}, s429{.status = 429}, s502{.status = 502}, s503{.status = 503};
+  for (const auto& [models, prompt] : {std::pair(s502, good),
+                                       {s503, good},
+                                       {s429, good},
+                                       {s404, good},
+                                       {cut, good},
+                                       {good, s502},
+                                       {s404, s503},
+                                       {good, Answer{.fault = Fault::close}},
+                                       {good, Answer{.body = "no"}},
+                                       {s502, s502}})
+    for (const double wait_s : {0.0, 0.2}) {
+      Watched w;
+      const auto script = [&](const Received& request, std::size_t) { return request.body.empty() ? models : prompt; };
+      const FaultServer one(script), other(script);
+      OpenAiOptions options = wait_s > 0 ? at({&one}) : at({&one, &other});
+      options.server = std::nullopt;
+      options.http.wait_s = wait_s;
+      options.http.watch = w.watch;
+      OpenAi model(options);
+      const std::string said = test::failure_of(test::ask(model, {Prompt("q")})[0]).message;
+      const bool fine = prompt.body == good.body;
+      CHECK(said.starts_with(fine ? "" : "POST http://127.0.0.1:"));
+      CHECK(said.empty() == fine);
+      CHECK(test::holds(said, prompt.body == "no" ? "(three times in a row). No reply of" : ". No reply of") != fine);
+      CHECK(w.watch->given_up().has_value() != fine);
+    }
+}
+
+TEST_CASE("a watched server is asked whether it says anything before it is given time for a first answer") {
+  for (const bool silent : {false, true}) {
+    Watched w;
+    FaultServer server([&](const Received& request, std::size_t) {
+      if (request.body.empty()) return Answer{.status = 405, .fault = silent ? Fault::stall : Fault::none};
+      return Answer{.body = R"({"result":[[]]})"};
+    });
+    HttpRetriever retriever({.url = server.url("/retrieve"),
+                             .name = "c",
+                             .http = {.timeout_s = 0.2, .backoff_s = 0.001, .watch = w.watch}});
+    const std::string said = test::failure_of(test::ask(retriever, {Query("q", 3)})[0]).message;
+    CHECK(said.starts_with(silent ? "GET " + server.url("/retrieve: Timeout was reached") : ""));
+    CHECK(said.empty() != silent);
+    CHECK(server.received().size() == (silent ? 3 : 2));
   }
 }
 

@@ -99,7 +99,8 @@ def test_a_trouble_ends_when_the_server_comes(data: dict[str, Any], tmp_path: Pa
             seen.append(progress.trouble)
 
     with ModelServer(respond, owner="vllm") as server:
-        run = esp.answer(**data, limit=2, out=tmp_path, model=server.url, model_name="m", deadline=4, progress=look)
+        waits = {"deadline": 4, "wait": 30, "progress": look}
+        run = esp.answer(**data, limit=2, out=tmp_path, model=server.url, model_name="m", **waits)
     assert run.open == 0
     assert len(seen) == 3 and seen[0] == seen[2] == ""
     assert seen[1] == f"no reply for 0.2 s: POST {server.url}/chat/completions: HTTP 503: Loading model"
@@ -235,6 +236,19 @@ def test_each_kind_of_unreached_server_is_given_up_soon_with_cause_address_and_a
 def test_a_part_that_was_never_reached_ends_the_run_whatever_else_works(part: str, files, tmp_path, dead: str):
     last = espalier("answer", *inputs(files), "--out", tmp_path, *part.replace("URL", dead).split()).stderr
     assert dead in last and LOST in last.splitlines()[-1]
+
+
+@needs_http
+def test_a_run_that_gave_up_one_server_asks_the_others_nothing_more(data, world: esp.World, tmp_path: Path, dead: str):
+    with ModelServer(lambda request: completion("<search> who </search>")) as server:
+        job = {**data, "method": "search-r1", "model": server.url, "model_name": "m", "open_questions": 1}
+        for number, retriever in enumerate((dead, esp.HttpRetriever(dead))):
+            assert LOST in esp.answer(**job, out=tmp_path / str(number), retriever=retriever).why_open
+            assert len(server.requests) == number + 1
+        with pytest.raises(esp.errors.BackendError, match=LOST):
+            parts = {"model": esp.OpenAi(server.url, "m"), "retriever": esp.HttpRetriever(dead)}
+            esp.run(esp.Method("search-r1"), world.questions, **parts, open_questions=1)
+        assert len(server.requests) == 3
 
 
 @needs_http

@@ -103,6 +103,7 @@ class Answering {
     }
     std::vector<Waiting> asked = std::exchange(asked_, {});
     lock.unlock();
+    if (const auto& watch = settings_.servers.watch; watch && watch->given_up() && !asked.empty()) watch->begin_anew();
     for (Waiting& next : asked) {
       Task<rag::Tree> tree = method::answer(*method_, rag::State(std::move(next.question)), next.seed);
       scheduler_.start(open_.emplace(next.id, Open{next.seed, std::move(tree)}).first->second.tree);

@@ -102,8 +102,10 @@ class Job {
     std::function<void(const std::string&)> tell = [&](const std::string& news) {
       if (hook) hook({0, examples_.size(), 0, 0, 0, seconds_since(start), news});
     };
-    settings_.servers.watch =
-        std::make_shared<backend::HttpWatch>(settings_.servers.deadline, [&](const std::string& news) { tell(news); });
+    auto& watch = settings_.servers.watch;
+    if (!watch) watch = std::make_shared<backend::HttpWatch>(settings_.servers.deadline);
+    watch->begin_anew();
+    watch->report_to([&](const std::string& news) { tell(news); });
     const auto decided = [&](bool now) {
       if (now) record = detail::describe(settings_, *method_, prompts);
       if (!constrain.probes.empty()) record.note("probes", detail::probes_text(constrain.probes));
@@ -195,6 +197,11 @@ class Job {
   }
 
   Task<rag::Tree> search(const rag::Example& example) {
+    if (const auto& lost = settings_.servers.watch->given_up())  // it stays open
+      return [](BackendError why) -> Task<rag::Tree> {
+        throw why;
+        co_return rag::Tree();
+      }(*lost);
     if (annotating()) return recorded_.annotate(*method_, example, settings_.with);
     return expanding() ? method_->grow(rag::State(example), settings_.seed)
                        : method::answer(*method_, rag::State(example.question), settings_.seed);

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -24,15 +23,14 @@ namespace espalier::backend::detail {
 
 /// The dialect of a server, or of several equal ones. It is declared, or found when it is first needed: by the owner of
 /// the server's models, or else by routes that only one kind has. A server that cannot be identified is Server::other.
-/// A llama.cpp server is always asked for the number of its slots. In a watched run any other one that has not replied
-/// yet is asked for its models first, so that a slow first answer is not taken for a dead server.
+/// A llama.cpp server is always asked for its slots. In a watched run a server that has not replied is asked something
+/// first, so that a slow first answer is not taken for a dead server.
 class ServerDialect final : public HttpService<std::size_t, Server> {
  public:
-  /// `found` is called with the kind that was found. The questions have a fleet of their own, so they are not counted
-  /// in any account.
+  /// `found` is called with the kind if the server told it. The questions have a fleet of their own and no account.
   ServerDialect(std::optional<Server> declared, std::shared_ptr<HttpFleet> fleet, std::string api_key,
                 HttpOptions options, std::function<void(Server)> found, std::shared_ptr<HttpClient> client)
-      : HttpService(std::move(client), options.max_in_flight),
+      : HttpService(std::move(client), options.max_in_flight, 1, true),
         server_(declared),
         fleet_(std::move(fleet)),
         key_(std::move(api_key)),
@@ -40,18 +38,17 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
         found_(std::move(found)),
         next_(declared == Server::llamacpp ? slots_route : 0) {}
 
-  /// False while the server is being asked, which goes on while the client runs. Throws BackendError if the server
-  /// could not be reached. A later call tries again.
+  /// False while the client asks the server. Throws BackendError if it could not be reached. A later call tries again.
   bool known() {
     if (settled()) return true;
     if (!server_ && Url(fleet_->replicas().front().url).host() == "api.openai.com") tell(Server::openai);
-    else if (!std::exchange(asking_, true)) submit(next_, next_);
+    else if (!std::exchange(asking_, true)) failed_ = false, submit(next_, next_);
     for (const auto& reply : poll(std::chrono::milliseconds(0))) {
       asking_ = false;
       next_ = 0;
       const Server found = server_.value_or(reply.outcome.value());  // or its failure
       next_ = reply.ticket + 1;
-      if (found == Server::other && next_ <= routes.size()) return known();
+      if (found == Server::other && !failed_ && next_ <= routes.size()) return known();
       if (!server_) tell(found);
       if (reply.ticket == slots_route) slots_ = std::max<std::size_t>(slots_, 1);
       else if (found == Server::llamacpp) return next_ = slots_route, known();
@@ -64,15 +61,15 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   [[nodiscard]] std::size_t most_samples() const { return dialect().max_n > 0 ? dialect().max_n : slots_; }
 
  private:
-  [[nodiscard]] bool settled() const { return server_ && !greets() && (server_ != Server::llamacpp || slots_ > 0); }
-  /// True if nothing has come from there yet.
-  [[nodiscard]] bool greets() const {
-    return options_.watch && !options_.asks_once() &&
-           std::isfinite(options_.watch->patience(fleet_->shown(0), 0, true, {}));
+  [[nodiscard]] bool settled() const {
+    if (options_.watch && !options_.asks_once() && silent()) return false;
+    return server_ && (server_ != Server::llamacpp || slots_ > 0);
   }
+  /// True if nothing has come from there yet, as far as anybody watches.
+  [[nodiscard]] bool silent() const { return !options_.watch || options_.watch->silent(fleet_->shown(0)); }
   void tell(Server found) {
     server_ = found;
-    if (found_) found_(found);
+    if (found_ && !failed_) found_(found);
   }
   struct Route {
     std::string_view path;   ///< path at the server's root
@@ -104,8 +101,11 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
         if (!dialect.owner.empty() && dialect.owner == name) return {dialect.server};
     return {Server::other};
   }
-  /// A refusal says nothing.
-  std::optional<Server> understood(const BackendError&) override { return Server::other; }
+  /// A refusal says nothing, nor does a failing gateway, which may still take prompts.
+  std::optional<Server> understood(const BackendError& failure) override {
+    failed_ = failure.kind() == BackendError::Kind::transport;
+    return failed_ && silent() ? std::nullopt : std::optional(Server::other);
+  }
 
   std::optional<Server> server_;
   std::shared_ptr<HttpFleet> fleet_;
@@ -114,7 +114,7 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   std::function<void(Server)> found_;
   std::size_t next_;       ///< the next question
   std::size_t slots_ = 0;  ///< 0 = not known
-  bool asking_ = false;
+  bool asking_ = false, failed_ = false;
 };
 
 }  // namespace espalier::backend::detail

@@ -79,6 +79,7 @@ class HttpClient {
   /// Does what is due. Returns the time of the next event.
   Clock::time_point wake() {
     const auto now = Clock::now();
+    if (given_up() && end_all(now)) return now;
     while (!timers_.empty() && timers_.top().first <= now) {
       const auto found = exchanges_.find(timers_.top().second);
       timers_.pop();
@@ -87,8 +88,24 @@ class HttpClient {
     return timers_.empty() ? Clock::time_point::max() : timers_.top().first;
   }
 
+  [[nodiscard]] bool given_up() const { return watch_ && watch_->given_up(); }
+  /// Ends a given-up run's requests, but for those under way at a server with good replies. True if there were any.
+  bool end_all(Clock::time_point now) {
+    std::vector<Id> lost;
+    for (const auto& [id, exchange] : exchanges_)
+      if (!exchange->under_way || std::isfinite(exchange->endpoint->patience(now))) lost.push_back(id);
+    for (const Id id : lost) {
+      const auto node = exchanges_.extract(id);
+      stop(*node.mapped());
+      ++settled_;
+      node.mapped()->failure(*watch_->given_up());
+    }
+    return !lost.empty();
+  }
+
   /// Begins an attempt, or waits in line.
   void start(detail::HttpExchange& exchange) {
+    if (given_up()) return timers_.emplace(Clock::now(), exchange.id);  // it ends there
     detail::HttpFleet& fleet = exchange.endpoint->fleet();
     const auto server = fleet.choose(exchange.affinity, Clock::now(), exchange.avoid);
     if (!server) return lines_[&fleet].push_back(exchange.id);
@@ -145,7 +162,7 @@ class HttpClient {
     fleet.end(ended.server());
     const auto judge = [&](detail::Served served, const std::string& what) {
       fleet.judge(ended.server(), exchange.number, served, ended.seconds(), ended.retry_after(), Clock::now());
-      exchange.endpoint->tell(served, what, Clock::now());
+      exchange.endpoint->tell(served, what, Clock::now() - span(ended.seconds()), ended.status() > 0, exchange.greets);
     };
     try {
       if (const auto error = ended.error(code, json_)) throw *error;
@@ -203,7 +220,13 @@ class HttpClient {
       what += " (given up after attempt " + std::to_string(exchange.attempts) +
               (header.empty() ? ")" : ": the server asks by '" + header + "' to wait beyond the deadline)");
     }
-    if (!proven && (transport || (!more && !exchange.body.empty()))) what += HttpWatch::advice;
+    const bool silent = std::isfinite(exchange.endpoint->patience(now, true));
+    const bool damaged = ended.status() / 100 == 2 && exchange.attempts + exchange.moves > 2;  // three times in a row
+    if (!proven && (transport || damaged) && (silent || !exchange.greets)) {
+      what += HttpWatch::advice;
+      const bool last = silent || patience <= 0 || exchanges_.empty();  // others may still get a reply
+      if (last) options.watch->give_up(BackendError(what, error.kind()));
+    }
     exchange.failure(BackendError(what, error.kind()));
     return std::nullopt;
   }

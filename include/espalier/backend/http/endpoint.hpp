@@ -170,11 +170,12 @@ class HttpEndpoint {
   [[nodiscard]] const HttpOptions& options() const { return options_; }
   [[nodiscard]] curl_slist* headers() const { return headers_.get(); }
 
-  /// Reports to the watch how a message ended.
-  void tell(Served served, const std::string& what, HttpFleet::Time now) const {
+  /// Reports to the watch how a message ended, of which something came back if it `replied`.
+  void tell(Served served, const std::string& what, HttpFleet::Time then, bool replied, bool greets) const {
+    const bool good = !greets && (served == Served::good || served == Served::busy);
     if (!options_.watch) return;
-    if (served == Served::good || served == Served::refused) options_.watch->replied(name_, served == Served::good);
-    else options_.watch->failed(name_, what, now, served == Served::busy);
+    if (served == Served::good || served == Served::refused) options_.watch->replied(name_, good);
+    else options_.watch->failed(name_, what, then, replied, good);
   }
   /// HttpWatch::patience(). Infinity where a request has a single attempt and does not wait for the server.
   [[nodiscard]] double patience(HttpFleet::Time now, bool silent = false) const {

@@ -13,8 +13,8 @@
 
 namespace espalier::backend {
 
-/// Watches servers for a waiting user: reports at once, and only once, that a server has not replied for a while. Knows
-/// which ones have sent no good reply yet. Only one thread at a time may call it.
+/// Watches the servers of a run for a waiting user: reports at once, and only once, that a server has not replied for a
+/// while. Knows which ones have sent no good reply yet. Only one thread at a time may call it.
 class HttpWatch {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -22,28 +22,29 @@ class HttpWatch {
 
   /// A server is reported after a twentieth of a request's deadline: 30 s of ten minutes. `say` gets each new trouble
   /// and remark.
-  HttpWatch(double deadline_s, Say say) : patience_s_(deadline_s / 20), say_(std::move(say)) {}
+  explicit HttpWatch(double deadline_s, Say say = nullptr) : patience_s_(deadline_s / 20), say_(std::move(say)) {}
+  void report_to(Say say) { say_ = std::move(say); }
 
   /// A message goes to a server.
   void sent(const std::string& server, Time now) {
     State& state = servers_[server];
-    if (!state.replied && (!state.since || now - state.last > std::chrono::minutes(1))) state.since = now;
-    state.last = now;
+    if (!state.replied && !state.since) state.since = now;
   }
-  /// The server could not be reached or has failed with `what`. `good`: it replied, and only asks for fewer requests.
-  void failed(const std::string& server, const std::string& what, Time now, bool good = false) {
+  /// A message sent at `then` could not reach the server or has failed with `what`. `replied`: something came back.
+  /// `good`: the server only asks for fewer requests.
+  void failed(const std::string& server, const std::string& what, Time then, bool replied = false, bool good = false) {
     State& state = servers_[server];
-    if (!state.since) state.since = now;
+    if (!state.since) state.since = then;
     state.what = what;
+    state.replied |= replied;
     state.good |= good;
   }
-  /// The server has replied. `good`: it did not refuse.
+  /// The server has replied. `good`: it did what it was asked, not only said that it is there or refused.
   void replied(const std::string& server, bool good = true) {
     servers_[server] = State{.replied = true, .good = good || servers_[server].good};
   }
   /// What is left of the seconds for a server that has sent no good reply, or with `silent` none at all. They count
-  /// from the first message, after a minute without any anew, and after a refusal from the next failure. Infinity for
-  /// other servers.
+  /// from the first message, and after a reply from the next one that fails. Infinity for other servers.
   [[nodiscard]] double patience(const std::string& server, double seconds, bool silent, Time now) const {
     const auto found = servers_.find(server);
     if (found == servers_.end()) return seconds;
@@ -51,12 +52,27 @@ class HttpWatch {
     if (state.good || (silent && state.replied)) return std::numeric_limits<double>::infinity();
     return seconds - std::chrono::duration<double>(now - state.since.value_or(now)).count();
   }
+  /// True if nothing has come from the server yet.
+  [[nodiscard]] bool silent(const std::string& server) const {
+    const auto found = servers_.find(server);
+    return found == servers_.end() || !(found->second.replied || found->second.good);
+  }
   /// Another server of a fleet is asked, and gets the same patience.
   void moved(const std::string& server) { servers_[server].since.reset(); }
   /// What to try where no reply was good.
   static constexpr const char* advice =
       ". No reply of this server was good. Is it up, and are host, port, http or https, and path (a model's ends in "
       "/v1) right? `espalier doctor` asks each part once. --wait S (`wait`) waits for a server that starts";
+  /// A server without a good reply is given up, and the run with it: nothing is asked any more. The first one counts.
+  void give_up(const BackendError& why) {
+    if (!given_up_) given_up_ = why;
+  }
+  [[nodiscard]] const std::optional<BackendError>& given_up() const { return given_up_; }
+  /// Forgets that, and servers without a good reply.
+  void begin_anew() {
+    given_up_.reset();
+    std::erase_if(servers_, [](const auto& one) { return !one.second.good; });
+  }
   /// Reports servers that have been silent too long.
   void look(Time now) {
     for (auto& [server, state] : servers_) {
@@ -88,7 +104,6 @@ class HttpWatch {
   struct State {
     bool replied = false, good = false;
     std::optional<Time> since = std::nullopt;  ///< start of the wait for its first reply, or of its failures
-    Time last{};                               ///< of its messages
     std::string what = {};                     ///< the last failure
     std::string trouble = {};                  ///< the report as given
   };
@@ -96,6 +111,7 @@ class HttpWatch {
   Say say_;
   std::map<std::string, State> servers_;
   std::map<std::string, std::string> remarks_;  ///< one per server
+  std::optional<BackendError> given_up_;
 };
 
 }  // namespace espalier::backend

@@ -70,7 +70,7 @@ inline std::optional<backend::Server> known_server(const std::string& url, const
   return std::nullopt;
 }
 
-/// The kind of a model's server, asked if need be. Nothing if it cannot be reached. `turn`: every 50 ms, may throw.
+/// The kind of a model's server, asked if need be. Nothing if it cannot tell. `turn`: every 50 ms, may throw.
 inline std::optional<backend::Server> server_at(const std::string& url, const Settings& settings,
                                                 const std::function<void()>& turn) {
   if (const auto known = known_server(url, settings)) return known;
@@ -78,17 +78,17 @@ inline std::optional<backend::Server> server_at(const std::string& url, const Se
   const auto client = std::make_shared<backend::HttpClient>();
   auto fleet = std::make_shared<backend::detail::HttpFleet>(std::vector<backend::detail::Replica>{{url}}, options);
   const std::string key = backend::detail::read_api_key("OPENAI_API_KEY", settings.servers.api_key_file);
-  backend::detail::ServerDialect asked(std::nullopt, std::move(fleet), key, options, nullptr, client);
+  std::optional<backend::Server> found;
+  const auto tell = [&](backend::Server told) { found = told; };
+  backend::detail::ServerDialect asked(std::nullopt, std::move(fleet), key, options, tell, client);
   try {
     while (!asked.known()) {
       client->run_once(std::chrono::milliseconds(50));
       turn();
     }
-  } catch (const BackendError&) {
-    return std::nullopt;  // the run itself will say so
+  } catch (const BackendError&) {  // the run itself will say so
   }
-  const backend::Server found = asked.dialect().server;
-  keep_server(servers_file(settings), backend::detail::Url(url).shown(), found);
+  if (found) keep_server(servers_file(settings), backend::detail::Url(url).shown(), *found);
   return found;
 }
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -30,6 +31,7 @@ template <class In, class Out>
 class HttpService : public Service<In, Out> {
  public:
   ~HttpService() override {
+    client_->cancel(hello_);
     for (const auto& [id, message] : under_way_) client_->cancel(id);
   }
   void submit(Ticket ticket, const In& request) final { waiting_.emplace_back(ticket, request); }
@@ -65,10 +67,12 @@ class HttpService : public Service<In, Out> {
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  protected:
-  HttpService(std::shared_ptr<HttpClient> client, std::size_t max_in_flight, std::size_t batch = 1)
+  /// `greets`: its messages only ask who is there.
+  HttpService(std::shared_ptr<HttpClient> client, std::size_t max_in_flight, std::size_t batch = 1, bool greets = false)
       : client_(client ? std::move(client) : std::make_shared<HttpClient>()),
         max_in_flight_(max_in_flight),
-        batch_(batch) {}
+        batch_(batch),
+        greets_(greets) {}
   [[nodiscard]] const std::shared_ptr<HttpClient>& client() const { return client_; }
 
   JsonReader json_;
@@ -78,8 +82,13 @@ class HttpService : public Service<In, Out> {
 
  private:
   /// False while the service asks its server for something it must know first. Throws BackendError if it cannot know,
-  /// and then all waiting requests fail.
-  virtual bool prepared() { return true; }
+  /// and then all waiting requests fail. By default a watched server is first asked whether it says anything, so that a
+  /// slow first answer is not taken for a dead server.
+  virtual bool prepared() {
+    if (endpoint_ && !std::exchange(greeted_, true) && std::isfinite(endpoint_->patience({}, true)))
+      hello_ = client_->send(std::make_unique<Hello>(*this));
+    return hello_ == 0;
+  }
   /// True if `next`, the first in line, joins the message of `group`. By default a message holds at most `batch` items.
   [[nodiscard]] virtual bool joins(std::span<const In> group, const In& /*next*/) const {
     return group.size() < batch_;
@@ -87,7 +96,7 @@ class HttpService : public Service<In, Out> {
   /// Writes the message's body and returns its endpoint. Throws BackendError for something that the server does not
   /// support.
   virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
-  /// The item that a refusal for good stands for. Nothing = the request fails.
+  /// The item that a failure stands for. Nothing = the request fails.
   virtual std::optional<Out> understood(const BackendError&) { return std::nullopt; }
   /// One item for each of `group`. An empty item was not in this reply and is asked again. Throws BackendError for a
   /// damaged reply.
@@ -118,6 +127,14 @@ class HttpService : public Service<In, Out> {
     std::vector<In> requests;
   };
 
+  /// A GET. Whatever comes back, somebody is there.
+  struct Hello final : HttpExchange {
+    explicit Hello(HttpService& owner) : service(owner) { endpoint = owner.endpoint_, greets = true; }
+    void reply(std::string&) override { throw BackendError("any reply will do", BackendError::Kind::permanent); }
+    void failure(const BackendError&) override { service.hello_ = 0; }
+    HttpService& service;
+  };
+
   void dispatch() {
     try {
       if (waiting_.empty() || !prepared()) return;
@@ -127,6 +144,7 @@ class HttpService : public Service<In, Out> {
     }
     while (!waiting_.empty() && under_way_.size() < max_in_flight_) {
       auto message = std::make_unique<Message>(*this);
+      message->greets = greets_;
       bool alone = false;
       do {
         alone = waiting_.front().alone;
@@ -177,8 +195,7 @@ class HttpService : public Service<In, Out> {
     under_way_.erase(message.id);
     const bool permanent = error.kind() != BackendError::Kind::transport;
     Outcome<Out> outcome = std::make_exception_ptr(error);
-    if (permanent)
-      if (auto item = understood(error)) outcome = std::move(*item);
+    if (auto item = understood(error)) outcome = std::move(*item);
     const bool split = permanent && !outcome.ok() && message.tickets.size() > 1;
     for (std::size_t i = message.tickets.size(); split && i-- > 0;) put_back(message, i, true);
     for (const auto& ticket : message.tickets)
@@ -191,6 +208,8 @@ class HttpService : public Service<In, Out> {
 
   std::shared_ptr<HttpClient> client_;
   std::size_t max_in_flight_, batch_;
+  bool greets_, greeted_ = false;
+  HttpClient::Id hello_ = 0;  ///< under way, 0 = none
   std::deque<Item> waiting_;
   std::map<HttpClient::Id, Message*> under_way_;  ///< owned by the client
   std::vector<Reply<Out>> ready_;

@@ -214,6 +214,7 @@ class HttpExchange {
   std::shared_ptr<const HttpEndpoint> endpoint;
   std::string body;            ///< "" = a GET. Then any status but 429, 502, 503 and 504 is an answer, not retried
   std::uint64_t affinity = 0;  ///< equal ones prefer one server, 0 = none
+  bool greets = false;         ///< only asks who is there, so that no reply to it is a success
 
   std::uint64_t id = 0;                     ///< from here on, the client's
   std::optional<HttpFleet::Time> deadline;  ///< counted from the first attempt
