@@ -62,7 +62,7 @@ class Bm25 {
 
   [[nodiscard]] std::size_t size() const { return state_->corpus.size(); }
   [[nodiscard]] const LexicalIndex& index() const { return state_->index; }
-  /// Identity of corpus, analyzer, k1 and b. Equal ones give equal answers. With bigrams it is another one.
+  /// Identity of corpus, analyzer, k1 and b: equal ones give equal answers. A corpus with bigrams has one of its own.
   [[nodiscard]] Hash fingerprint() const {
     const LexicalIndex::Facts& f = index().facts();
     const char* const name = f.bigrams > 0 ? "bm25 of bigrams" : "bm25";

@@ -23,7 +23,7 @@ struct AnswerRow {
   std::optional<Ledger::Costs> costs;  ///< of the whole search, nothing while open
 };
 
-/// Which completions could not be read, for people: the purpose with the largest share, how many, and the first. Or "".
+/// Which completions could not be read, for people: the purpose with the largest share, how many, the first. "" = none.
 inline std::string unread_text(const Ledger& ledger) {
   const auto rank = [](const Ledger::Costs& costs) {
     const double share = double(costs.unread) / double(std::max<std::uint64_t>(costs.completions, 1));

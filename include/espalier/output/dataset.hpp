@@ -64,7 +64,8 @@ inline std::vector<rag::ChainStep> read_chain(const JsonLine& metadata, const st
   return chain;
 }
 
-/// What a field's name says, without case and separators: "" = anything, "alias", "gold", or "perhaps", gold if alone.
+/// What a field's name says, without case and separators: "" or what may stand there, "alias", "gold", or "perhaps",
+/// which is gold where a row has no other.
 inline std::string_view gold_name(std::string_view name) {
   std::string plain;
   for (const char c : name)

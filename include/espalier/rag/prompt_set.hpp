@@ -56,7 +56,7 @@ class PromptSet {
   using Texts = std::map<std::string, std::string, std::less<>>;
   using Slots = std::vector<std::pair<std::string, Rendering>>;
 
-  /// Throws InputError for a purpose without text or a slot in it, and std::invalid_argument for one without its tag.
+  /// Throws InputError for a purpose whose text or slot is missing, std::invalid_argument for one whose tag is missing.
   PromptSet(std::shared_ptr<const Protocol> protocol, Texts texts)
       : protocol_(std::move(protocol)), texts_(std::move(texts)) {
     for (const Protocol::Purpose& purpose : protocol_->purposes) {

@@ -14,7 +14,7 @@ struct Form;
 /// A form is shared by the forms that hold it. null = no text at all fits.
 using FormPtr = std::shared_ptr<const Form>;
 
-/// A set of texts, between a protocol and the dialects of grammars. Without recursion, so a regular expression too.
+/// A set of texts, between a protocol and the dialects of grammars. It has no recursion: a regular expression too.
 struct Form {
   enum class Kind : std::uint8_t {
     text,      ///< exactly `text`
