@@ -29,7 +29,7 @@ html_show_copyright = False
 def menu(app, docname, source):
     """The menu of the site has the pages of the table of kinds in index.md."""
     if docname == "index":
-        for kind, links in re.findall(r"^\| ([\w+]+(?: \w+)*) \| (\[\w+\]\([^|]*) \|$", source[0], re.MULTILINE):
+        for kind, links in re.findall(r"^\| ([\w+]+(?: \w+)*) \| (\[[^|]*) \|$", source[0], re.MULTILINE):
             pages = "\n".join(re.findall(r"\(([\w/]+)\.md\)", links))
             source[0] += f"\n```{{toctree}}\n:caption: {kind}\n:maxdepth: 1\n:hidden:\n\n{pages}\n```\n"
 
