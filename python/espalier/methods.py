@@ -119,7 +119,7 @@ class AirRagOptions(Options, total=False):
     window: int | None
     simulation: Literal["straight", "descent"] | None
     terminal_reward: Literal["jaccard", "self_consistency", "embedding", "reward_model", "zero"] | None
-    select: Literal["jaccard", "embedding", "refine", "reward_model"] | None
+    choice: Literal["jaccard", "embedding", "refine", "reward_model"] | None
     good: float | None
     encoder: EncoderLike | None
 

@@ -305,7 +305,7 @@ TEST_CASE("no prompt of a search shows the gold answer, and the answer asks for 
       return rule(std::span<const Prompt>(&p, 1)).front().text;
     });
   grow(blender, {{"rollouts", "8"}}, model, true);
-  grow(full, {{"rollouts", "8"}, {"select", "reward_model"}}, model, false);
+  grow(full, {{"rollouts", "8"}, {"choice", "reward_model"}}, model, false);
   CHECK(all.size() > 1000);
   CHECK(all.find("Zanzibar") == std::string::npos);
 }
@@ -336,7 +336,7 @@ TEST_CASE("the answer is chosen by words, by embeddings, by a summary or by a re
     return all;
   };
   const auto chosen = [&](const char* how) {
-    return grow(full, {{"n_da", "3"}, {"da_terminal", "true"}, {"select", how}}, model, false, encoder);
+    return grow(full, {{"n_da", "3"}, {"da_terminal", "true"}, {"choice", how}}, model, false, encoder);
   };
   const auto answer = [&](const char* how) { return output::best_answer(chosen(how))->text; };
   CHECK(answer("jaccard") == "Paris France");  // 1/4 + 1/8, and so Paris; Lyon and Rome 1/4
@@ -345,8 +345,8 @@ TEST_CASE("the answer is chosen by words, by embeddings, by a summary or by a re
   CHECK(embedded.annotation("embedding", selected(embedded)) ==
         doctest::Approx((1 + 0.70710678 + 0.70710678 + 0.94868330) / 4));
   CHECK(answer("refine") == "Paris, France");
-  CHECK_THROWS_WITH_AS(grow(full, {{"select", "embedding"}}, script()),
-                       "option 'select' is embedding, allowed: another choice where there is no encoder",
+  CHECK_THROWS_WITH_AS(grow(full, {{"choice", "embedding"}}, script()),
+                       "option 'choice' is embedding, allowed: another choice where there is no encoder",
                        std::invalid_argument);
   const auto score = [](const Prompt& p) {
     return std::string(*p.slot("step") == "Paris" ? "0.9" : *p.slot("step") == "Rome" ? "0.4" : "0.3");
@@ -521,7 +521,7 @@ TEST_CASE("the summary that refines sees the contexts and histories of all candi
     history = p.slot("history").value_or("");
     return "Answer: Paris";
   });
-  grow(full, {{"rollouts", "2"}, {"select", "refine"}}, model);
+  grow(full, {{"rollouts", "2"}, {"choice", "refine"}}, model);
   CHECK(std::count(documents.begin(), documents.end(), '\n') == 3);
   CHECK(holds(documents, "found each time"));
   CHECK(history ==

@@ -211,7 +211,7 @@ TEST_CASE("a method says which purposes its tasks can ask under its options") {
   CHECK(asked("airrag", answer) == "say da ra qt sa");
   CHECK(asked("airrag", answer, {{"terminal_reward", "reward_model"}}) == "say da ra qt sa process_reward");
   CHECK(asked("airrag", expand, {{"terminal_reward", "reward_model"}}) == "say da ra qt sa");
-  CHECK(asked("airrag", expand, {{"select", "reward_model"}}) == "say da ra qt sa process_reward");
+  CHECK(asked("airrag", expand, {{"choice", "reward_model"}}) == "say da ra qt sa process_reward");
   CHECK(asked("airrag-lite", answer) == "ra qt sa");
   CHECK(asked("airrag-blender", answer) == "say da ra qt sa refine");
 

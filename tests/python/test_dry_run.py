@@ -14,7 +14,7 @@ OPTIONS = [
     *(f"SERVER {more}" for more in ("--attempts=-1", "--endpoint x", "--endpoint http://h:8/v1*0")),
     *(f"SERVER {more}" for more in ("--extra-body {", "--server no", "--model-for rollout=x", "--set thinking=maybe")),
     *(f"--method airrag {more}" for more in ("--set n_qt=3", "--set n_sa=2", "--prune keep(top_k:1)")),
-    *("--method airrag --set select=embedding", "--method airrag-lite --set n_say=3", "--endpoint http://h:8/v1"),
+    *("--method airrag --set choice=embedding", "--method airrag-lite --set n_say=3", "--endpoint http://h:8/v1"),
     *("--model http://h:9/v1", "--model gpt-4 --constrain off", "--model http://h:9/v1 --model-name m --shard 1/2"),
     *("--retriever http://h:9/retrieve --timeout=nan", "--retriever bm26", "--retriever http://", "--retriever dense"),
     *("--retriever faiss:w/questions.jsonl", "--reranker x", "--reranker http://h:9/rerank?depth=0", "--shard 3/2"),

@@ -119,7 +119,7 @@ TEST_CASE("an annotation that goes takes its own costs along, and none that the 
   const World world;
   auto chosen = world.settings("air");
   chosen.method = "airrag";
-  chosen.set = {{"rollouts", "4"}, {"select", "reward_model"}};  // the search asks for process rewards too
+  chosen.set = {{"rollouts", "4"}, {"choice", "reward_model"}};  // the search asks for process rewards too
   const auto costs = [&](const std::string& run) {
     std::map<std::string, std::vector<std::uint64_t>> counted;
     for (const auto& recorded : output::read_trees((world / run / "trees.jsonl").string())) {

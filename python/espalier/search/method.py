@@ -203,7 +203,7 @@ def keywords_of(method: str) -> tuple[list[list[str]], list[str]]:
     shared = {row[0] for row in _core.method_options("direct")} - set(COMMON)
     rows = [row for row in _core.method_options(method) if row[0] not in shared and not row[0].startswith("sampling.")]
     options = {row[0] for row in rows}
-    services = ["encoder"] * bool(options & {"select", "values"}) + ["score"] * ("values" in options)
+    services = ["encoder"] * bool(options & {"choice", "values"}) + ["score"] * ("values" in options)
     return rows, ["set", "preset", "answer", "prompts", "models", *services]
 
 

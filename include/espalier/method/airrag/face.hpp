@@ -28,7 +28,7 @@ class AirRagFace final : public Method {
   explicit AirRagFace(Variant variant) : Method(airrag_prompts(), airrag_examples()) {
     options_.lite = variant == Variant::lite;
     options_.blend = variant == Variant::blender;
-    if (options_.blend) options_.select = AirRagOptions::Select::refine;
+    if (options_.blend) options_.choice = AirRagOptions::Choice::refine;
     sampling_.top_p = 0.8;
     sampling_.top_k = 50;
     own_["process_reward"].temperature = 0;
@@ -57,12 +57,12 @@ class AirRagFace final : public Method {
   }
 
   [[nodiscard]] bool asks(const std::string& purpose, bool answering) const override {
-    using enum AirRagOptions::Select;
+    using enum AirRagOptions::Choice;
     if (purpose == "say" || purpose == "da") return !options_.lite;
-    if (purpose == "refine") return options_.select == refine;
+    if (purpose == "refine") return options_.choice == refine;
     if (purpose != "process_reward") return true;
     const bool rewards = options_.terminal_reward == AirRagOptions::TerminalReward::reward_model;
-    return (answering && rewards) || options_.select == reward_model;
+    return (answering && rewards) || options_.choice == reward_model;
   }
   Task<rag::Tree> grow(rag::State root, std::uint64_t seed) override {
     return search(this, gold_.get(), std::move(root), seed);

@@ -21,7 +21,7 @@ struct AirRagOptions {
     gold               ///< the chosen reward against gold, for data synthesis
   };
   /// How the answer is chosen among the candidates.
-  enum class Select : std::uint8_t { jaccard, embedding, refine, reward_model };
+  enum class Choice : std::uint8_t { jaccard, embedding, refine, reward_model };
 
   /// How a simulation goes from a new node to an answer. In a descent, later simulations can start at its steps.
   enum class Simulation : std::uint8_t { straight, descent };
@@ -38,7 +38,7 @@ struct AirRagOptions {
   std::uint32_t window = 1;
   Simulation simulation = Simulation::straight;
   TerminalReward terminal_reward = TerminalReward::jaccard;
-  Select select = Select::jaccard;
+  Choice choice = Choice::jaccard;
   AnyPruning prune{};  ///< asked at values
   Budget budget{};     ///< per question. input_tokens is the paper's L_max
 
@@ -62,7 +62,7 @@ struct AirRagOptions {
              {"straight", "descent"})
         .add("terminal_reward", terminal_reward, "what an answer is worth in `answer`, where no gold is seen",
              {"jaccard", "self_consistency", "embedding", "reward_model", "zero"})
-        .add("select", select, "which candidate is the answer", {"jaccard", "embedding", "refine", "reward_model"})
+        .add("choice", choice, "which candidate is the answer", {"jaccard", "embedding", "refine", "reward_model"})
         .prune(prune, "Mcts");
   }
 

@@ -123,7 +123,7 @@ class AirRag {
       : options_(detail::checked(options)),
         environment_(loop, options),
         judge_(loop),
-        choice_(options.select, loop, encoder),
+        choice_(options.choice, loop, encoder),
         reward_(std::move(reward)),
         encoder_(std::move(encoder)) {
     if (options.terminal_reward == AirRagOptions::TerminalReward::embedding && !encoder_)

@@ -100,22 +100,22 @@ class AirRagJudge {
 /// Chooses a tree's answer among its candidates (AirRAG, section 3.3) and annotates it with "selected".
 class AirRagChoice {
  public:
-  AirRagChoice(AirRagOptions::Select select, rag::Environment loop, std::optional<EncoderPort> encoder)
-      : select_(select), loop_(std::move(loop)), judge_(loop_), encoder_(std::move(encoder)) {
-    if (select_ == AirRagOptions::Select::embedding && !encoder_)
-      bad_option("select", "embedding", "another choice where there is no encoder");
+  AirRagChoice(AirRagOptions::Choice choice, rag::Environment loop, std::optional<EncoderPort> encoder)
+      : choice_(choice), loop_(std::move(loop)), judge_(loop_), encoder_(std::move(encoder)) {
+    if (choice_ == AirRagOptions::Choice::embedding && !encoder_)
+      bad_option("choice", "embedding", "another choice where there is no encoder");
   }
 
   /// True if the choice asks a language model.
   [[nodiscard]] bool asks() const {
-    return select_ == AirRagOptions::Select::refine || select_ == AirRagOptions::Select::reward_model;
+    return choice_ == AirRagOptions::Choice::refine || choice_ == AirRagOptions::Choice::reward_model;
   }
   /// True if the budget pays for what the choice asks.
   [[nodiscard]] bool affordable(const rag::Tree& tree, const Budget& budget) const {
     const std::vector<NodeId> candidates = candidates_of(tree);
     std::uint32_t retrievals = 0;
     for (const NodeId id : candidates) retrievals += tree.state(id).retrievals();
-    const bool once = select_ == AirRagOptions::Select::refine;
+    const bool once = choice_ == AirRagOptions::Choice::refine;
     const auto each = static_cast<std::uint32_t>(candidates.size());
     return !asks() || Allowance(budget, tree.ledger, tree.state(tree.root()).spent_before())
                           .affords(once ? 1 : each, once ? retrievals : 1);
@@ -126,16 +126,16 @@ class AirRagChoice {
     const std::vector<NodeId> candidates = candidates_of(*tree);
     tree->annotations.erase("selected");
     if (candidates.empty()) co_return;
-    const auto how = asks() && !may_ask ? AirRagOptions::Select::jaccard : select_;
-    if (how == AirRagOptions::Select::refine) co_return co_await refine(tree, candidates);
+    const auto how = asks() && !may_ask ? AirRagOptions::Choice::jaccard : choice_;
+    if (how == AirRagOptions::Choice::refine) co_return co_await refine(tree, candidates);
     std::vector<std::string> answers;
     for (const NodeId id : candidates) answers.push_back(*tree->state(id).answer());
     std::vector<double> scores;
-    if (how == AirRagOptions::Select::jaccard) scores = agreement_scores<std::string>(answers, jaccard);
+    if (how == AirRagOptions::Choice::jaccard) scores = agreement_scores<std::string>(answers, jaccard);
     else {
-      if (how == AirRagOptions::Select::embedding) co_await annotate_agreement(*encoder_, tree);
+      if (how == AirRagOptions::Choice::embedding) co_await annotate_agreement(*encoder_, tree);
       else co_await judge_.annotate(tree);
-      const char* name = how == AirRagOptions::Select::embedding ? "embedding" : "process_reward";
+      const char* name = how == AirRagOptions::Choice::embedding ? "embedding" : "process_reward";
       for (const NodeId id : candidates) scores.push_back(tree->annotation(name, id));
       for (double& score : scores)
         if (std::isnan(score)) score = -2;  // a candidate without a readable score loses to all others
@@ -171,7 +171,7 @@ class AirRagChoice {
     if (id != no_node) tree->annotate("selected", id, 1);
   }
 
-  AirRagOptions::Select select_;
+  AirRagOptions::Choice choice_;
   rag::Environment loop_;
   AirRagJudge judge_;
   std::optional<EncoderPort> encoder_;
