@@ -33,9 +33,6 @@ namespace espalier::python {
 
 namespace {
 
-using SettingRow = std::tuple<std::string_view, std::string_view, const char*, std::string, std::string_view,
-                              std::string_view, std::string_view, std::string_view, std::string_view>;
-
 /// The type of a setting: Python's name, and what a value must be.
 struct SettingType {
   const char *name, *wanted;
@@ -153,21 +150,28 @@ void bind_job(py::module_& m) {
       .def_readonly("probes", &run::Progress::probes,
                     "While probes of the model are asked, how many were answered, else None.");
   m.def(
-      "method_options", [](const std::string& method) { return method::make_method(method)->options().help(); },
-      py::arg("method"), "(name, default as JSON, allowed values, explanation) of each option.");
+      "method_options",
+      [](const std::string& method, bool in_run) {
+        const auto made = method::make_method(method);
+        run::Settings::Model model;
+        sim::Skills skills;
+        run::Lexical lexical;
+        if (in_run) run::detail::add_run_options(made->options(), model, skills, lexical);
+        return made->options().help();
+      },
+      py::arg("method"), py::arg("in_run") = false, "(name, default as JSON, allowed, meaning, type) of each option.");
   m.def(
       "settings",
       [] {
         run::Settings defaults;
-        std::vector<SettingRow> rows;
+        py::list rows;
         for (const run::detail::SettingGroup& group : run::detail::settings_table(defaults))
           for (const run::detail::Setting& one : group.settings)
-            rows.emplace_back(group.name, one.name, type_of(one.field).name, run::detail::setting_json(one), one.option,
-                              one.value, one.record, one.help, one.choices);
+            rows.append(py::make_tuple(group.name, one.name, type_of(one.field).name, run::detail::setting_json(one),
+                                       one.option, one.value, one.record, one.help, one.choices));
         return rows;
       },
-      "(group, keyword, type, default as JSON, option, what stands for its value, name in run.json, explanation, "
-      "allowed values) of each setting of a run.");
+      "(group, keyword, type, default as JSON, option, value in help, name in run.json, meaning, choices) of each.");
   m.def("method_names", &method::method_names, "All methods, in alphabetical order.");
   m.def(
       "grammar",

@@ -6,13 +6,10 @@
 #include <espalier/output/flat_json.hpp>
 #include <espalier/run/run_record.hpp>
 #include <espalier/run/work_folder.hpp>
-#endif
 
-#include <pybind11/stl.h>
-
-#ifdef ESPALIER_HAS_SIMDJSON
 #include <simdjson.h>
 #endif
+#include <pybind11/stl.h>
 
 #include <filesystem>
 #include <optional>

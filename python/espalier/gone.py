@@ -64,6 +64,7 @@ OPTIONS = {
     "HttpEncoder.cut": "texts are cut to the tokens of the encoder's profile",
     "Faiss.metric": "the file that faiss wrote says it",
     "mcts.selection": "select=, as in Mcts",
+    "airrag.select": "choice, with the same values",
     "Puct.normalise": "Puct takes rewards in [0, 1]",
     "Uct.normalise": "Uct takes rewards in [0, 1]",
     "espalier index build.vectors": "vectors are 32-bit numbers; faiss has other forms: --retriever faiss:INDEX",
@@ -163,7 +164,7 @@ def gone_command(line: Sequence[str]) -> str:
 def instead_of(name: str, where: str = "") -> str:
     """What replaced an option of a command, a method, a class or a function. '' = it is not gone there."""
     plain = name.lstrip("-").replace("-", "_")
-    keys = (f"{where}.{plain}", f"{where.partition(' ')[0]}.{plain}", plain)
+    keys = (f"{where}.{plain}", f"{re.split('[ -]', where)[0]}.{plain}", plain)  # airrag-lite is an airrag
     return next((OPTIONS[key] for key in keys if key in OPTIONS), "")
 
 

@@ -136,7 +136,7 @@ def test_a_function_may_annotate_a_run_whose_own_model_thinks(data: dict[str, An
 
     esp.annotate(tmp_path / "run", {"prm": (reward, "half")}, out=tmp_path / "out")
     record = json.loads((tmp_path / "out/run.json").read_text())
-    assert sum(asked) > 0 and record["model"]["thinking"] == "off" and "thinking" not in record["options"]
+    assert sum(asked) > 0 and record["options"]["thinking"] == "off"
 
 
 @pytest.mark.parametrize("given", [{"constrain": "always"}, {"constrain": "off"}, {}])

@@ -215,5 +215,7 @@ def test_write_jsonl_leaves_nothing_half_behind(tmp_path: Path):
     with pytest.raises(TypeError):
         esp.write_jsonl(target, [{"a": 1}, {"b": object()}])
     assert list(tmp_path.iterdir()) == []
+    with pytest.raises(FileNotFoundError, match=r"nowhere/rows\.jsonl'"):
+        esp.write_jsonl(tmp_path / "nowhere/rows.jsonl", [])
     esp.write_jsonl(target, [{"ä": 1}])
     assert target.read_text(encoding="utf-8") == '{"ä":1}\n'

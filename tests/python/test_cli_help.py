@@ -101,6 +101,7 @@ def test_the_table_of_options_is_narrow_and_its_json_whole(capsys: pytest.Captur
     assert main(["options"]) == 0
     *rows, purposes = capsys.readouterr().out.splitlines()
     assert max(map(len, rows)) < 200
+    assert {"thinking", "finish_reasons", "bm25.k1"} <= {row.split()[0] for row in rows} and "recall" in rows[-1]
     [refusals] = [row for row in rows if row.startswith("refusals")]
     assert "unknown; n/a; unanswer…  " in refusals and not any(row.startswith("sampling.") for row in rows)
     assert purposes.startswith("sampling.PURPOSE.NAME ") and "max_tokens" in purposes and "rollout" in purposes

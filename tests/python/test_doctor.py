@@ -167,11 +167,13 @@ def test_people_get_a_line_each_with_what_to_do(capsys, tmp_path: Path, monkeypa
 
 
 def test_prompts_are_asked_as_a_run_asks_them(doctor, files: Path):
-    """With tools and without thoughts."""
-    more = (*inputs(files), "--method", "search-r1", "--set", "protocol=tools", "--set", "thinking=off")
-    _, _, requests = asked(doctor, "<answer>Cervantes</answer>", *more)
-    with_tools = [request for request in requests if request.get("tools")]
-    assert with_tools and all(one["chat_template_kwargs"] == {"enable_thinking": False} for one in with_tools)
+    """With tools, without thoughts, and an ending of their server. So is the model's own question."""
+    code, body = completion("<answer>Cervantes</answer>")
+    chosen = ("--set=protocol=tools", "--set=thinking=off", "--set=finish_reasons=paused")
+    reply = code, body.replace(b'"stop"', b'"paused"')
+    _, found, requests = asked(doctor, lambda _: reply, *inputs(files), "--method", "search-r1", *chosen)
+    assert states(found)["model"] == "ok" and sum("tools" in request for request in requests) < len(requests)
+    assert all(one["chat_template_kwargs"] == {"enable_thinking": False} for one in requests)
 
 
 def test_calls_that_cannot_be_read_are_not_tried_under_a_grammar(doctor, files: Path):

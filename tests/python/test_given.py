@@ -170,7 +170,7 @@ def test_thinking_is_refused_where_no_server_is_told_of_it(key: str, data: dict[
     found = model if key == "model" else {"answer": (model, "fixed")}
     other = {} if key == "model" else {"model": "http://127.0.0.1:9/v1", "model_name": "m"}
     with pytest.raises(ValueError, match="option 'thinking' is not allowed beside a function"):
-        esp.answer(**asked(data, tmp_path / "out", **{key: found}, **other, thinking="on"))
+        esp.answer(**asked(data, tmp_path / "out", **{key: found}, **other, set={"thinking": "on"}))
     assert not model.batches
 
 

@@ -100,13 +100,18 @@ def test_where_a_name_still_lives_elsewhere_only_what_lost_it_is_told(files, tmp
         try_prompts({"method": "decex", "set": {"rows": "all"}})
     with pytest.raises(TypeError, match=f"^DecExRag: {said}form=policy"):
         esp.DecExRag(rows="all")
+    with pytest.raises(TypeError, match=r"^AirRag: option 'select' is gone since 0.3.0: choice, with the same values"):
+        esp.AirRag(select="refine")  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match=r"^option 'select' is gone since 0.3.0: choice"):
+        check("answer", {"method": "airrag-lite", "set": {"select": "refine"}})
     for name in ("rounds", "normalise", "metric", "api"):
         with pytest.raises(ValueError, match=f"^unknown option '{name}' of decex"):
             esp.Method("decex", set={name: 1})
     with pytest.raises(TypeError, match=r"^Uct\(\): option 'normalise' is gone since 0.3.0"):
         esp.search.Uct(normalise="minmax")  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match=r"^setting 'protocol' is gone since 0.3.0: --set protocol=tools"):
-        check("expand", {"protocol": "tools"})
+    for name, instead in (("protocol", "protocol=tools"), ("thinking", "thinking=on")):
+        with pytest.raises(ValueError, match=rf"^setting '{name}' is gone since 0.3.0: --set {instead}"):
+            check("expand", {name: "tools"})
     for line in ("answer --api=chat", "expand --protocol=a", "train rft --rounds=2", "index build --vectors=float16"):
         with pytest.raises(SystemExit):
             main(line.split())

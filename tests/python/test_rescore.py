@@ -8,6 +8,7 @@ from pathlib import Path
 import espalier as esp
 import pytest
 from conftest import ModelServer, good, inputs, needs_journal, refused, rows
+from espalier.runs.rescore import recorded
 
 pytestmark = needs_journal
 
@@ -56,6 +57,10 @@ def test_what_an_older_record_lacks_has_its_default(finished: Path, tmp_path: Pa
     again = esp.rescore(older, {"margin": 0.9}, out=tmp_path / "again")
     assert again.summary["undetermined"] == 0
     assert (tmp_path / "again" / "answers.jsonl").read_bytes() == (finished / "answers.jsonl").read_bytes()
+    record["model"]["thinking"], record["options"]["select"] = "on", "refine"  # as they were named
+    del record["options"]["thinking"]
+    (older / "run.json").write_text(json.dumps(record))
+    assert {"thinking": "on", "choice": "refine"}.items() <= recorded(older)["set"].items()
     del record["model"]["name"]
     (older / "run.json").write_text(json.dumps(record))
     with pytest.raises(esp.errors.InputError, match=r"field 'model\.name': is missing"):

@@ -65,10 +65,9 @@ struct Settings {
     std::string revision;
     std::string api = "chat";
     std::string extra_body;
-    std::string thinking;
-    std::string finish_reasons;          ///< a search option, set by that name
-    std::vector<ModelFor> others;        ///< models for single purposes
-    std::vector<std::string> endpoints;  ///< further servers: [PURPOSE=]URL[*WEIGHT]
+    std::string thinking, finish_reasons;  ///< search options, set by these names
+    std::vector<ModelFor> others;          ///< models for single purposes
+    std::vector<std::string> endpoints;    ///< further servers: [PURPOSE=]URL[*WEIGHT]
   };
   struct Retriever {
     std::string source = "bm25";

@@ -2,7 +2,9 @@
 
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
+#include <espalier/method/option_table.hpp>
 #include <espalier/run/settings.hpp>
+#include <espalier/sim/skills.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -69,9 +71,7 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
          "a further server with that model, or with a purpose's own. The model's own URL weighs 1. It may be repeated"},
         {"api", &s.model.api, "model?api", "", "model.api", "which interface is asked", "chat, completions"},
         {"extra_body", &s.model.extra_body, "extra-body", "JSON", "model.extra_body",
-         "JSON object merged into every request to a model. It is part of the journal's keys"},
-        {"thinking", &s.model.thinking, "", "on|off|N", "model.thinking",
-         "the search option `thinking`: whether a reasoning model thinks, or its most tokens per thought"}}},
+         "JSON object merged into every request to a model. It is part of the journal's keys"}}},
       {"retriever",
        {{"corpus", &s.retriever.corpus, "corpus", "FILE", "inputs.corpus",
          "JSON lines with id, title, contents, or TSV. A retrieval server needs none"},
@@ -122,6 +122,19 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
        {{"out", &s.output.folder, "out", "DIR", "", "folder of the run. The same command goes on where it was stopped"},
         {"overwrite", &s.output.overwrite, "overwrite", "", "",
          "start over where options, inputs or seed have changed. The journal is kept"}}}};
+}
+
+/// Adds the search options that every run has beside its method's, as fields of these three. The table refers to them.
+inline void add_run_options(method::OptionTable& table, Settings::Model& model, sim::Skills& skills, Lexical& bm25) {
+  for (const auto& [name, rate] : sim::Skills::rates())
+    table.add("sim." + std::string(name), skills.*rate, "a rate of the simulated model", method::Range::between(0, 1));
+  table.add("bm25.k1", bm25.k1, "saturation of repeated words", method::Range::at_least(0))
+      .add("bm25.b", bm25.b, "weight of a passage's length", method::Range::between(0, 1))
+      .add("bm25.analyzer", bm25.analyzer, "what a word is", "simple, english-lucene")
+      .add("thinking", model.thinking, "whether a model thinks, or the most tokens of a thought", "on, off, 1 or more")
+      .shown_if_changed()
+      .add("finish_reasons", model.finish_reasons, "endings of a server's answers besides the usual ones", "NAME,NAME")
+      .shown_if_changed();
 }
 
 /// The present value of a setting as JSON. Lists are shown as they begin, empty.

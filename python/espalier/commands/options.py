@@ -68,14 +68,16 @@ def run(arguments: argparse.Namespace) -> int:
         say(*table(("method", "what it is", "asks for", "expand makes"), lines, left=4))
         say("`espalier options --method NAME` lists the options of one, `espalier prompts show --method NAME` prompts")
         return 0
-    rows = _core.method_options(arguments.method)
+    rows = _core.method_options(arguments.method, True)
     if arguments.json:
         keys = ("option", "default", "allowed", "explanation", "type")
         say_json([dict(zip(keys, row, strict=True)) | {"default": json.loads(row[1])} for row in rows])
         return 0
-    own = [row for row in rows if not row[0].startswith("sampling.")]
+    own = [row for row in rows if not row[0].startswith(("sampling.", "sim."))]
     shown = [(name, short(default), *more[:2]) for name, default, *more in own]
     say(*table(("option", "default", "allowed", "explanation"), shown, left=4))
+    skills = ", ".join(row[0].removeprefix("sim.") for row in rows if row[0].startswith("sim."))
+    say(f"sim.NAME is a rate of the simulated model. NAME: {skills}")
     if alone := [row[0].split(".") for row in rows if row[0].startswith("sampling.")]:
         purposes, names = (", ".join(dict.fromkeys(parts)) for parts in list(zip(*alone, strict=True))[1:])
         say(f"sampling.PURPOSE.NAME is an option of one purpose alone. NAME: {names}. PURPOSE: {purposes}")

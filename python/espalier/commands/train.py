@@ -32,7 +32,7 @@ EXAMPLES_OF: dict[str, tuple[str, ...]] = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    stages = parser.add_subparsers(dest="stage", metavar="STAGE", required=True)
+    stages = parser.add_subparsers(dest="stage", metavar="|".join(STAGES), required=True)
     for name, kind in STAGES.items():
         one = add_command(stages, name, kind.summary, EXAMPLES_OF[name])
         if not issubclass(kind, Sampled):

@@ -24,7 +24,7 @@ CONNECTION = ("api_key_file", "extra_body")
 MODEL = ("api", "server", "stream", *CONNECTION)
 ENCODER = ("encoder", "encoder_name", "encoder_profile")
 PROMPTS = (
-    *("method", "preset", "set", "constrain", "thinking", "prompts", "seed"),
+    *("method", "preset", "set", "constrain", "prompts", "seed"),
     *("model", "model_name", "models", "endpoints", *MODEL),
 )
 RETRIEVER = ("corpus", "index", "retriever", "retriever_name", "retriever_api", *ENCODER, *CONNECTION)
@@ -65,9 +65,8 @@ class Trial:
             answer = json.loads((done.out / "answers.jsonl").read_text(encoding="utf-8"))
             self.error: str | None = answer["error"] if answer["status"] == "open" else None  # else a reply was there
             servers = done.out / "servers.json"
-            self.sort: str | None = None
-            if servers.exists():
-                self.sort = next(iter(json.loads(servers.read_text(encoding="utf-8")).values()), None)
+            sorts = json.loads(servers.read_text(encoding="utf-8")) if servers.exists() else {}
+            self.sort: str | None = next(iter(sorts.values()), None)
 
 
 def tried(
@@ -95,6 +94,7 @@ def split_endpoint(text: str) -> tuple[str, str]:
 def check_models(settings: Mapping[str, Any]) -> Iterator[Finding]:
     """Every model: it answers under its name, and its server's sort is known."""
     main = settings.get("model") or "simulated"
+    asked = taken(settings.get("set") or {}, ("thinking", "finish_reasons"))
     if main == "simulated":
         yield ok("model", "simulated: no server is asked")
     models = [("model", main, settings.get("model_name") or "")]
@@ -113,7 +113,7 @@ def check_models(settings: Mapping[str, Any]) -> Iterator[Finding]:
         advice = "is the server up, the address right (with /v1), the model's name, the key, --timeout long enough?"
         if source_of(url):
             advice = "are the file or folder and its options right?"
-        finding, trial = tried(part, name or "the model", advice, "direct", own, {"max_tokens": 8})
+        finding, trial = tried(part, name or "the model", advice, "direct", own, {"max_tokens": 8, **asked})
         yield finding
         if trial is None:
             continue

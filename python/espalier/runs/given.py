@@ -128,7 +128,7 @@ class _Resolved:
         if not getattr(getattr(found, "engine", None), "is_open", True) and not self.plain.get("replay"):
             raise ValueError(f"option '{key.partition(':')[0]}': {getattr(found, 'name', 'this part')} was closed")
         if key.startswith("model") and not self.plain.get("replay"):
-            if self._thinking(key):
+            if self._chosen("thinking"):
                 raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
             if not isinstance(found, _core.Model):
                 self._refuse_tools()
@@ -137,10 +137,10 @@ class _Resolved:
         self._backends[key] = Backend(found, fingerprint, shown, takes_grammar=bool(grammar))
         return str(shown)
 
-    def _thinking(self, key: str) -> str:
-        """How a model thinks. Those that annotate a run are not the one whose setting is recorded."""
-        own = key == "model" or not self.plain.get("with")
-        return self.plain.get("thinking") or "" if own else ""
+    def _chosen(self, option: str) -> str:
+        """A search option that says how a model is asked. Those that annotate a run are not the one that it is for."""
+        chosen = self.plain.get("set")
+        return str(chosen.get(option, "")) if isinstance(chosen, Mapping) and not self.plain.get("with") else ""
 
     def _refuse_tools(self) -> None:
         if dict(self.plain.get("set") or {}).get("protocol") == "tools":
@@ -159,7 +159,7 @@ class _Resolved:
 
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
-        thinking, chat = self._thinking(key), (self.plain.get("api") or "chat") == "chat"
+        thinking, chat = self._chosen("thinking"), (self.plain.get("api") or "chat") == "chat"
         model = self._stack.enter_context(
             shared(
                 f"{source.key} {thinking} {chat}",
@@ -189,7 +189,8 @@ class _Resolved:
             name,
             revision=plain.get("model_revision") or "",
             api=plain.get("api") or "chat",
-            thinking=self._thinking(key),
+            thinking=self._chosen("thinking"),
+            finish_reasons=self._chosen("finish_reasons"),
             extra_body=body if isinstance(body, str) else json.dumps(body),
             **{**client(engine), **given},
         )

@@ -37,7 +37,9 @@ def recorded(run: Path) -> dict[str, Any]:
     encoder, value, reranker = (record(name, "") for name in ("encoder.name", "value.name", "retriever.reranker"))
     functions = record("noted.given", "").split(", ")
 
-    options = {name: value for name, value in record("options").items() if value is not None}
+    given = {name: value for name, value in record("options").items() if value is not None}
+    older = {"thinking": record("model.thinking", ""), "choice": given.pop("select", None)}  # as they were named
+    options = {name: value for name, value in older.items() if value} | given
     lost = None
     if "prune" in functions:
         lost = partial(unknown)
@@ -61,7 +63,6 @@ def recorded(run: Path) -> dict[str, Any]:
         "model_revision": record("model.revision", ""),
         "api": record("model.api", "chat"),
         "extra_body": record("model.extra_body", ""),
-        "thinking": "" if "model" in functions else record("model.thinking", ""),
         "models": {
             purpose: (name, "") if name == "simulated" else (where(f"model:{purpose}"), name)
             for purpose, _, name in (entry.partition("=") for entry in record("model.for", "").split(", ") if entry)

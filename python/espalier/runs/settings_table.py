@@ -28,12 +28,9 @@ def joined(setting: str, address: str, shown: str) -> str:
 
 
 def addressed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with bare addresses, beside what these named. The search option `thinking` is a setting of the
-    model. Raises ValueError for what is not allowed or said twice."""
+    """The settings with bare addresses, beside what these named. Raises ValueError for what is not allowed or said
+    twice."""
     plain = dict(settings)
-    if isinstance(chosen := plain.get("set"), Mapping) and "thinking" in chosen:
-        plain["thinking"] = str(chosen["thinking"])
-        plain["set"] = {name: value for name, value in chosen.items() if name != "thinking"}
     for setting, parts in PARTS.items():
         address = plain.get(setting)
         if not isinstance(address, str):

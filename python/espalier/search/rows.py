@@ -60,7 +60,8 @@ def _rows(call: str, trees: Sequence[Tree], *files: str, **options: Any) -> list
         found += made.get(file, [])
     if file and not found:
         right = sum(tree.to_row()["em"] == 1 for tree in trees)
-        log.warning("%s(): there are no rows, of %d trees %d have the right answer", call, len(trees), right)
+        why = "rows are made where an answer is right, pairs where branches differ in worth"
+        log.warning("%s(): there are no rows, of %d trees %d have the right answer: %s", call, len(trees), right, why)
     return found
 
 

@@ -24,21 +24,12 @@
 
 namespace espalier::run::detail {
 
-/// Gives a method the preset and the options of the settings. The simulated model's skills and the lexical index's
-/// parameters are in the same table. Keeps references to all of them. Throws std::invalid_argument for bad options.
+/// Gives a method the preset and the options of the settings. A run's own options are in the same table. Keeps
+/// references to all of them. Throws std::invalid_argument for bad options.
 inline void configure(Settings& settings, method::Method& method, sim::Skills& skills, Lexical& lexical) {
   check_choices(settings);
   lexical = lexical_of(settings);
-  for (const auto& [name, rate] : sim::Skills::rates())
-    method.options().add("sim." + std::string(name), skills.*rate, "a rate of the simulated model",
-                         method::Range::between(0, 1));
-  method.options()
-      .add("bm25.k1", lexical.k1, "saturation of repeated words", method::Range::at_least(0))
-      .add("bm25.b", lexical.b, "weight of a passage's length", method::Range::between(0, 1))
-      .add("bm25.analyzer", lexical.analyzer, "what a word is", "simple, english-lucene")
-      .add("finish_reasons", settings.model.finish_reasons,
-           "endings (finish_reason) of this server's answers besides the usual ones", "NAME,NAME, empty = none")
-      .shown_if_changed();
+  add_run_options(method.options(), settings.model, skills, lexical);
   if (settings.preset == "paper") lexical = {0.9, 0.4, "english-lucene"};
   if (!settings.preset.empty()) method.preset(settings.preset);
   if (!settings.prune.empty()) method.options().set("prune", settings.prune);
@@ -119,7 +110,6 @@ inline RunRecord describe(const Settings& settings, method::Method& method, cons
   record.add_text("model.revision", settings.model.revision);
   record.add_text("model.api", settings.model.api);
   record.add_text("model.extra_body", settings.model.extra_body);
-  if (!settings.model.thinking.empty()) record.add_text("model.thinking", settings.model.thinking);
   std::string others;
   for (const Settings::ModelFor& other : settings.model.others)
     others +=

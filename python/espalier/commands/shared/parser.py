@@ -68,7 +68,7 @@ class Parser(argparse.ArgumentParser):
 
 def of_methods(name: str, known: Container[str]) -> str:
     """What to say of an option that is one of a method."""
-    rows = [row[0] for method in _core.method_names() for row in _core.method_options(method)]
+    rows = [row[0] for method in _core.method_names() for row in _core.method_options(method, True)]
     option = {row.lower(): row for row in rows}.get(name[2:].replace("-", "_").lower())
     return f"unknown option '{name}', write --set {option}=VALUE" if option and "--set" in known else ""
 
