@@ -108,7 +108,7 @@ TEST_CASE("hits are read in every shape in use") {
   REQUIRE(found.size() == 2);
   same(found[0], "f", "T", "x", 1);
   same(found[1], "g", "T", "S\nx", 0);
-  found = passages_of(R"({"retrieval":[{"title":"T","paragraph_text":"x","score":4}]})");
+  found = passages_of(R"({"retrieval":[{"wikipedia_title":"T","paragraph_text":"x","score":4}]})");
   same(found.at(0), id("T", "x"), "T", "x", 4);
   found = passages_of(R"({"result":[{"id":"e","contents":"T\nx"}]})");
   same(found.at(0), "e", "T", "x", 0);

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -105,8 +106,7 @@ TEST_CASE("a reply that was asked for in chunks is put together, and asked for a
   FaultServer server([](const Received&, std::size_t number) {
     const std::string chunk = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"he\"}}]}\n\n";
     const std::string rest =
-        "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"llo\"},\"finish_reason\":\"stop\"}]}\n\ndata: "
-        "[DONE]\n\n";
+        "data: {\"choices\":[{\"delta\":{\"content\":\"llo\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     return Answer{.body = number == 0 ? chunk : chunk + rest};
   });
   OpenAi model(options(server, {.stream = true}));
@@ -259,21 +259,13 @@ TEST_CASE("the server's words are found in every shape") {
 }
 
 TEST_CASE("what is not a completion is damage: HTML, nothing, half of JSON, no text, too much") {
-  const std::vector<std::string> bodies = {
-      "<html>hello</html>",
-      "",
-      "{",
-      "[]",
-      "null",
-      chat_reply("x").substr(0, 60),
-      chat_reply("x") + "}",
-      R"({"choices":null})",
-      R"({"choices":[{}]})",
-      R"({"choices":[{"index":0,"message":{"content":null}}]})",
-      R"({"choices":[{"index":0,"message":{"content":5}}]})",
-      R"({"choices":[{"index":0,"message":{"content":5},"finish_reason":"length"}]})",
-      R"({"choices":["a"]})",
-      chat_reply(std::string(20'000, 'x'))};
+  std::vector<std::string> bodies{"", chat_reply("x").substr(0, 60), chat_reply("x") + "}"};
+  std::istringstream others(
+      R"(<html>hello</html> { [] null {"choices":null} {"choices":[{}]} {"choices":["a"]} )"
+      R"({"choices":[{"index":0,"message":{"content":null}}]} {"choices":[{"index":0,"message":{"content":5}}]} )"
+      R"({"choices":[{"index":0,"message":{"content":5},"finish_reason":"length"}]})");
+  for (std::string body; others >> body;) bodies.push_back(body);
+  bodies.push_back(chat_reply(std::string(20'000, 'x')));
   for (const auto& body : bodies) {
     CAPTURE(body);
     CHECK(recovers_from({.body = body}));
@@ -818,9 +810,9 @@ TEST_CASE("an extra body with a credential is refused by the field's name, at an
     }
     return std::string();
   };
-  for (const std::string name :
-       {"api_key", "X-API-Key", "azureApiKey", "AUTHORIZATION", "Proxy-Authorization", "access_token", "auth-token",
-        "password", "aws_secret_access_key", "Cookie", "token", "key", "HfToken2", "x.y.secret", "api keys"}) {
+  for (const std::string name : {"api_key", "X-API-Key", "azureApiKey", "AUTHORIZATION", "Proxy-Authorization",
+                                 "access_token", "auth-token", "password", "aws_secret_access_key", "Cookie", "token",
+                                 "key", "HfToken2", "x.y.secret", "api keys", "pwd", "signature"}) {
     CAPTURE(name);
     const std::string quoted = "\"" + name + "\":";
     for (const std::string& body :
@@ -830,13 +822,14 @@ TEST_CASE("an extra body with a credential is refused by the field's name, at an
       CHECK(!test::holds(refused(body), "hunter2"));
     }
   }
-  CHECK(
-      refused(
-          R"({"max_tokens":5,"min_tokens":1,"stop_token_ids":[1],"token":1,"stop":["password"],"key":{},"api_key":null})") ==
-      "");
+  CHECK(refused(R"({"max_tokens":5,"stop_token_ids":[1],"token":1,"stop":["password"],"key":{},"api_key":null})") ==
+        "");
   for (const std::string name : {"bos_token", "padToken", "stop_tokens", "max_tokens", "prompt_cache_key", "keys_of"})
     CHECK(refused("{\"a\":[{\"" + name + "\":\"x\"}]}") == "");
   CHECK(refused(R"({"guided_json":{"required":["password"],"properties":{"password":{"type":"string"}}}})") == "");
+  for (const char* shaped : {"Bearer hunter2", "sk-hunter2hunter2hunter2"})
+    CHECK(test::holds(refused(std::string(R"({"a":{"x":")") + shaped + "\"}}"), "the field 'x'"));
+  CHECK(refused(R"({"stop":["sk-","Bearer"]})") == "");
   CHECK(refused("") == "");
 }
 

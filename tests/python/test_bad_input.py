@@ -65,6 +65,21 @@ def test_what_is_no_file_is_refused_and_nobody_waits_for_it(files: Path, tmp_pat
             assert path.name in refused(3, *words, f"--{path.parent.name}", value)
 
 
+def test_only_a_file_is_replaced(files: Path, tmp_path: Path):
+    (null, pipe, named), file = (tmp_path / name for name in ("null", "pipe", "named")), tmp_path / "file.jsonl"
+    null.symlink_to("/dev/null")
+    os.mkfifo(pipe)
+    named.symlink_to(file)
+    for out in (null, pipe, tmp_path):
+        assert f"{out}: cannot be written: it is no file" in refused(
+            3, "questions", files / "questions.jsonl", "--out", out
+        )
+    assert espalier("questions", files / "questions.jsonl", "--out", named).returncode == 0
+    assert null.is_char_device() and pipe.is_fifo() and named.is_symlink() and len(list(tmp_path.iterdir())) == 4
+    with pytest.raises(OSError, match="pipe"):
+        esp.tracking.jsonl(pipe)({}, 0)
+
+
 def test_a_file_that_was_never_written_is_refused_at_once(files: Path, tmp_path: Path):
     sparse = tmp_path / "sparse.jsonl"
     shutil.copyfile(files / "corpus.jsonl", sparse)
@@ -105,6 +120,7 @@ def test_too_little_memory_is_said_in_one_line_and_nothing_waits():
     ("line", "code", "said"),
     [
         *((line, 0, "") for line in ("options | head -1", "options >&-", "--help | head -1")),
+        ("journal /none 2>/dev/full", 3, ""),
         ("options >/dev/full", 3, "espalier: standard output: No space left on device\n"),
     ],
 )

@@ -89,3 +89,15 @@ def test_a_folder_without_a_run_or_its_journal_is_named(files: Path, tmp_path: P
     assert "journal.sqlite" in refused(3, "rescore", tmp_path / "run", "--out", tmp_path / "x")
     (tmp_path / "run" / "run.json").write_text("{}")
     assert "is no record of a run" in refused(3, "rescore", tmp_path / "run", "--out", tmp_path / "x")
+
+
+def test_what_is_damaged_in_a_finished_run_is_named(finished: Path, tmp_path: Path):
+    run = shutil.copytree(finished, tmp_path / "run")
+    record = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(json.dumps(record | {"retriever": {"kind": 1.5}}))
+    assert "(field 'retriever.kind': is of another type)" in refused(3, "rescore", run, "--out", tmp_path / "x")
+    (run / "run.json").write_text(json.dumps(record))
+    esp.write_jsonl(run / "answers.jsonl", [row | {"answer": 5} for row in rows(finished / "answers.jsonl")])
+    assert "answers.jsonl:1: field 'answer'" in good("report", run, finished).stderr  # no table
+    (run / "summary.json").write_bytes(b"{\xff}")
+    assert "summary.json: byte 2 is not UTF-8" in refused(3, "report", run)

@@ -41,7 +41,7 @@ std::optional<T> first_field(simdjson::dom::element object, const Names& names) 
 inline Passage read_hit(simdjson::dom::element hit) {
   const auto document = first_field<simdjson::dom::element>(hit, {"document", "doc", "_source"}).value_or(hit);
   auto text = first_field<std::string_view>(document, espalier::detail::text_fields);
-  auto title = field<std::string_view>(document, "title");
+  auto title = first_field<std::string_view>(document, espalier::detail::title_fields);
   auto contents = field<std::string_view>(document, "contents");
   if (std::string_view whole; !document.get(whole)) contents = whole;
   if (contents) std::tie(title, text) = espalier::detail::split_contents(*contents, title);

@@ -50,6 +50,8 @@ namespace detail {
 inline constexpr std::array<std::string_view, 4> passage_ids{"id", "_id", "docid", "doc_id"};
 inline constexpr std::array<std::string_view, 6> question_ids{"id", "_id", "qid", "question_id", "query_id", "src_id"};
 inline constexpr std::array<std::string_view, 4> text_fields{"text", "paragraph_text", "passage", "snippet"};
+inline constexpr std::array<std::string_view, 5> title_fields{"title", "Title", "wikipedia_title", "page_title",
+                                                              "doc_title"};
 
 /// Takes the title, "" if there is none, and the text out of a field "contents": title line, then text. The line may
 /// be in quotes. With a title given, only a line that says the same is taken out. A single line has no title.

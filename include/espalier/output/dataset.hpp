@@ -77,7 +77,6 @@ inline std::string_view gold_name(std::string_view name) {
   const auto begins = [&](std::string_view part) { return plain.starts_with(part); };
   const auto ends = [&](std::string_view part) { return plain.ends_with(part); };
   const auto holds = [&](std::string_view part) { return plain.find(part) != plain.npos; };
-  if (one_of({"alias", "aliases", "answeralias", "answeraliases", "goldaliases", "goldenaliases"}, is)) return "alias";
   if (one_of({"has", "is", "num", "model", "gpt", "chatgpt", "llm", "pred", "generated", "wrong", "incorrect",
               "plausible", "salias", "subject"},
              begins) ||
@@ -88,6 +87,9 @@ inline std::string_view gold_name(std::string_view name) {
               "candidates", "explanation", "idx",      "index",   "language",   "category"},
              ends))
     return "";
+  if ((holds("alias") && !begins("oalias")) || one_of({"synonyms", "alsoknownas", "answervariants"}, is) ||
+      (holds("answer") && one_of({"other", "alt", "additional"}, begins)))
+    return "alias";
   if (one_of({"answer", "gold", "alias", "truth"}, holds)) return "gold";
   const bool perhaps = one_of({"target", "targets", "label", "labels", "reference", "references", "ref", "refs",
                                "solution", "output", "outputs", "response", "expected", "correct", "ans", "gt", "gts"},
@@ -107,7 +109,7 @@ inline bool all_known(simdjson::dom::element value, const rag::Gold& forms) {
 }
 
 /// The first field of a question that looks like gold or an alias and says what is not among its gold answers, "" =
-/// none. Inner objects are looked into where there is no gold, and "metadata" is looked into for aliases.
+/// none. Inner objects and lists of them are looked into where there is no gold, and "metadata" for aliases.
 inline std::string unread_gold(simdjson::dom::object row, const rag::Gold& gold, const std::string& path = "") {
   rag::Gold forms;
   for (const std::string& answer : gold) forms.push_back(rag::detail::form_or_text(answer));
@@ -115,9 +117,15 @@ inline std::string unread_gold(simdjson::dom::object row, const rag::Gold& gold,
     const std::string_view kind = gold_name(name);
     const bool looks = kind == "alias" || (kind == "gold" && path.empty()) || (!kind.empty() && gold.empty());
     if (looks && !all_known(value, forms)) return path + std::string(name);
-    simdjson::dom::object inner;
-    if (looks || !(gold.empty() || name == "metadata") || value.get(inner) != simdjson::SUCCESS) continue;
-    if (const auto found = unread_gold(inner, gold, path + std::string(name) + '.'); !found.empty()) return found;
+    if (looks || !(gold.empty() || name == "metadata")) continue;
+    const auto within = [&](simdjson::dom::element held) {
+      simdjson::dom::object inner;
+      return held.get(inner) ? "" : unread_gold(inner, gold, path + std::string(name) + '.');
+    };
+    std::string found = within(value);
+    if (simdjson::dom::array items; found.empty() && path.empty() && name != "choices" && !value.get(items))
+      for (const auto item : items) found = found.empty() ? within(item) : found;
+    if (!found.empty()) return found;
   }
   return "";
 }
@@ -148,7 +156,8 @@ class Ids {
 inline Passage read_passage(const JsonLine& row) {
   std::string id = read_id(row, espalier::detail::passage_ids);
   std::optional<std::string_view> title;
-  if (row.has("title")) title = row.as<std::string_view>("title", "a text");
+  const std::string_view name = row.first_of(espalier::detail::title_fields);
+  if (row.has(name)) title = row.as<std::string_view>(name, "a text");
   const std::string_view field = row.has("contents") ? "contents" : row.first_of(espalier::detail::text_fields);
   std::string_view text = row.as<std::string_view>(row.has(field) ? field : "contents", "a text");
   if (field == "contents") std::tie(title, text) = espalier::detail::split_contents(text, title);

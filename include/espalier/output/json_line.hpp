@@ -155,7 +155,12 @@ inline void tsv_to_json(std::string& line, std::vector<std::string>& header, con
   if (quoted) throw InputError(path, at, "", "holds a quote that is not closed in its line");
   if (!simdjson::validate_utf8(line)) throw InputError(path, at, "", "holds bytes that are not UTF-8");
   line.clear();
-  if (header.empty()) return header.swap(cells);
+  if (header.empty()) {
+    for (auto cell = cells.begin(); cell != cells.end(); ++cell)
+      if (!cell->empty() && std::find(cells.begin(), cell, *cell) != cell)
+        throw InputError(path, at, *cell, "names two columns");
+    return header.swap(cells);
+  }
   if (cells.size() != header.size())
     throw InputError(path, at, "",
                      "has " + std::to_string(cells.size()) + " cells, the header has " + std::to_string(header.size()));

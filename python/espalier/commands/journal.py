@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from ..errors import StoreError
 from ..io.journal import connect, journal_of
 from ..io.terminal import say, say_json
 from ..runs.summary import table
@@ -27,7 +28,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    found = stats(journal_of(arguments.journal))
+    file = journal_of(arguments.journal)
+    try:
+        found = stats(file)
+    except (sqlite3.Error, TypeError) as error:
+        raise StoreError(f"{file}: is no journal of a run: {error}") from None
     say_json(found) if arguments.json else say(*readable(found))
     return 0
 

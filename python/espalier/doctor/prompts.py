@@ -107,9 +107,10 @@ def check_prompts(folder: Path, method: str) -> Iterator[Finding]:
             continue
         try:
             text = read_text(file, 1 << 20)
-        except (OSError, ValueError, InputError) as error:
-            said = f"byte {error.start + 1} is not UTF-8" if isinstance(error, UnicodeDecodeError) else error
-            yield problem(file.name, said, "save it as a file of UTF-8, or take it away")
+        except (OSError, InputError) as error:
+            yield problem(
+                file.name, str(error).removeprefix(f"{file}: "), "save it as a file of UTF-8, or take it away"
+            )
             continue
         findings = list(check_text(file.name, text, method, prompt))
         yield from findings or [ok(file.name, "has every slot and names every mark")]

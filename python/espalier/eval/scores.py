@@ -7,6 +7,7 @@ from typing import Any
 from .. import _core
 from .._core import Question
 from ..errors import InputError
+from ..io.fields import Fields
 from ..io.rows import read_rows as rows_of
 
 Row = dict[str, Any]
@@ -15,19 +16,10 @@ FOUND = ("title_recall", "title_f1", "answer_recall")
 COSTS = ("calls", "prompt_tokens", "completion_tokens", "tokens", "retrievals", "seconds", "usd")
 
 OWN_PROFILES = {
-    "decouple": "decouple",
-    "greedy-agent": "decouple",
-    "hiprag": "hiprag",
-    "prorag": "prorag",
-    "ragent": "search_o1",
-    "reasonrag": "reasonrag",
-    "search-o1": "search_o1",
-    "search-r1": "search_r1",
-    "ikea": "search_r1",
-    **dict.fromkeys(
-        ["direct", "cot", "standard-rag", "iter-retgen", "ircot", "flare", "self-ask", "self-rag"], "flashrag"
-    ),
-    **dict.fromkeys(["airrag", "airrag-lite", "airrag-blender", "adaptive-rag"], "flashrag"),
+    **dict.fromkeys(("direct", "cot", "standard-rag", "iter-retgen", "ircot", "flare", "self-ask"), "flashrag"),
+    **dict.fromkeys(("self-rag", "adaptive-rag", "airrag", "airrag-lite", "airrag-blender"), "flashrag"),
+    **{"decouple": "decouple", "greedy-agent": "decouple", "hiprag": "hiprag", "prorag": "prorag", "ikea": "search_r1"},
+    **{"reasonrag": "reasonrag", "ragent": "search_o1", "search-o1": "search_o1", "search-r1": "search_r1"},
 }
 
 
@@ -38,9 +30,13 @@ def own_profile(method: str) -> str:
 
 
 def read_rows(file: Path) -> Iterator[Row]:
-    """The rows of a file of a run. Raises InputError."""
+    """The rows of a file of a run. Raises InputError, also for an answer that lacks a field."""
     try:
-        yield from (dict(row.fields) for row in rows_of(file))
+        for row in rows_of(file):
+            if file.name == "answers.jsonl":
+                known = Fields(row.where, {"answer": "", **{k: v for k, v in row.fields.items() if v is not None}})
+                _ = [known.text(name) for name in ("id", "question", "answer", "status")]
+            yield {"answer": None, **row.fields}
     except FileNotFoundError:
         raise InputError(f"{file}: there is no finished run in this folder") from None
 
@@ -72,15 +68,14 @@ def retrieval_scores(question: Question, documents: Sequence[tuple[str, str]]) -
 def cost_of(answer: Row, seconds: float | None, price: tuple[float, float] | None) -> Row:
     """The question's cost as its search counts it, None while it is open."""
     inputs, outputs = answer["prompt_tokens"], answer["completion_tokens"]
-    known = inputs is not None
     return {
         "calls": answer["completions"],
         "prompt_tokens": inputs,
         "completion_tokens": outputs,
-        "tokens": inputs + outputs if known else None,
+        "tokens": None if inputs is None else inputs + outputs,
         "retrievals": answer["retrievals"],
         "seconds": seconds,
-        "usd": (price[0] * inputs + price[1] * outputs) / 1e6 if known and price else None,
+        "usd": (price[0] * inputs + price[1] * outputs) / 1e6 if price and inputs is not None else None,
     }
 
 

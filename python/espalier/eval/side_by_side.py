@@ -73,7 +73,7 @@ def same(a: str | None, b: str | None) -> bool:
 
 def side(row: Row, gold: Sequence[str]) -> Row:
     scores = scores_of(row["answer"], gold, ["common"])["common"]
-    return {"answer": row["answer"], "status": row["status"], **scores, "calls": row["completions"]}
+    return {"answer": row["answer"], "status": row["status"], **scores, "calls": row.get("completions")}
 
 
 def compare_runs(a: Path, b: Path, questions: str | Path | None = None) -> Row:

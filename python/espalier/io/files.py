@@ -28,12 +28,23 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
 
 
 def read_text(path: str | os.PathLike[str], most: int = 1 << 30) -> str:
-    """The text of a file of at most `most` bytes. Raises OSError, InputError and UnicodeDecodeError."""
+    """The text of a file of at most `most` bytes. Raises OSError and InputError."""
     with opened(path) as file:
         text, more = file.read(most), file.read(1)
     if more:
         raise InputError(f"{path}: has more than the {most >> 10} KiB that are read here")
-    return text.decode()
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start + 1} is not UTF-8") from None
+
+
+def unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object. Raises ValueError for one with a name twice."""
+    if len(found := dict(members)) < len(members):
+        names = [name for name, _ in members]
+        raise ValueError(f"key '{next(name for name in names if names.count(name) > 1)}' is there twice")
+    return found
 
 
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -90,8 +101,11 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterator[BinaryIO]:
-    """A file that replaces `path` once it is whole. After an error nothing remains. `private`: mode 0600."""
-    target = Path(path)
+    """A file that replaces `path` once it is whole. After an error nothing remains. `private`: mode 0600. Raises
+    InputError for a device, a pipe or a folder."""
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():
+        raise InputError(f"{path}: cannot be written: it is no file")
     part = target.with_name(target.name + ".part")
     try:
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 from .. import _core
 from ..errors import InputError, needed
-from .files import opened
+from .files import opened, unique
 
 CELL = 1 << 24
 """Longest cell of a CSV file, in characters."""
@@ -97,11 +97,8 @@ class Row:
             with suppress(ValueError, RecursionError):
                 read = json.loads(value)
             value = read if isinstance(read, (list, dict)) else [self.text(field)]
-        if isinstance(value, dict):
-            value = value.get("text", value)
-        if isinstance(value, list):
-            value = [item.get("text", item.get("answer")) if isinstance(item, dict) else item for item in value]
-        found = self.all_texts(field, [value] if isinstance(value, str) else value)
+        items = value if isinstance(value, list) else [value]
+        found = self.all_texts(field, [text for item in items for text in _spelled(item)])
         if found and not any(text.strip() for text in found):
             self.fail(field, "holds an empty answer")
         return found
@@ -112,11 +109,8 @@ class Row:
         usual = [name for name in ("golden_answers", "answers", "answer") if name in kinds]
         fields = usual + [name for kind in ("gold", "perhaps") for name in kinds if kinds[name] == kind]
         found = self.texts(fields[0]) if fields else []
-        if (
-            found
-            and {"choices", "options"} & self.fields.keys()
-            and all(re.fullmatch("[A-Ka-k0-9]", text) for text in found)
-        ):
+        choices = {"choices", "options"} & self.fields.keys()
+        if found and choices and all(re.fullmatch("[A-Ka-k0-9]", text) for text in found):
             self.fail(fields[0], "names a choice, and gold answers are texts")
         return found + (self.aliases() if fields else [])
 
@@ -167,6 +161,15 @@ class Row:
         if found is None and not column.endswith("?"):
             self.fail(field, f"holds a record without '{names[0]}'")
         return found
+
+
+def _spelled(answer: object) -> list[Any]:
+    """An answer, or those of a record as SQuAD's or TriviaQA's: its text, then its aliases."""
+    match answer:
+        case {"text": own, **more} | {"value": own, **more} | {"Value": own, **more} | {"answer": own, **more}:
+            parts = [own, *(value for name, value in more.items() if _core.gold_name(str(name)) in ("alias", "gold"))]
+            return [text for part in parts for text in (part if isinstance(part, list) else [part])]
+    return [answer]
 
 
 def read_rows(source: str | os.PathLike[str]) -> Iterator[Row]:
@@ -276,7 +279,7 @@ def _endless(value: object, path: str = "") -> str:
 
 def _loaded(text: str, where: str) -> Any:
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=unique)
         if "\\ud" in text or "\\uD" in text:
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
@@ -300,6 +303,8 @@ def _cells(path: Path, file: io.TextIOWrapper, dialect: str) -> Iterator[Row]:
     reader = csv.reader(file, dialect, strict=True)
     try:
         header = next(reader, [])
+        if twice := [name for place, name in enumerate(header) if name and name in header[:place]]:
+            raise InputError(f"{path}:1: field '{twice[0]}': names two columns")
         for number, cells in enumerate(cells for cells in reader if cells):
             where = f"{path}:{reader.line_num}"
             if len(cells) != len(header):

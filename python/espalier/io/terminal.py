@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from typing import TextIO
 
 from ..errors import UNSEEN, one_line
@@ -17,7 +18,8 @@ def say(*lines: str, to: TextIO | None = None) -> None:
 
 
 def say_error(line: str) -> None:
-    say(f"espalier: {line}", to=sys.stderr)
+    with suppress(OSError):  # as on a full disk
+        say(f"espalier: {line}", to=sys.stderr)
 
 
 def say_cells(*cells: str | None) -> None:

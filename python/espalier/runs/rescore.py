@@ -29,8 +29,10 @@ def recorded(run: Path) -> dict[str, Any]:
         value: Any = fields
         for part in name.split("."):
             value = value.get(part) if isinstance(value, dict) else None
-        if value is None and absent is None:
-            raise InputError(f"{run / 'run.json'}: is no record of a run (field '{name}': is missing)")
+        kind = dict if name == "options" else int if name in ("seed", "limit", "retriever.rerank_depth") else str
+        if not isinstance(value, kind) and (value is not None or absent is None):
+            wrong = "is missing" if value is None else "is of another type"
+            raise InputError(f"{run / 'run.json'}: is no record of a run (field '{name}': {wrong})")
         return absent if value is None else value
 
     model, retriever = record("model.name"), record("retriever.kind")

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .._core import Progress
@@ -52,11 +51,13 @@ class Tracker:
 
 def jsonl(file: str | os.PathLike[str], run: str | None = None) -> Sink:
     """Lines of JSON, appended to a file. Each names its `run`, if that has a name."""
-    path = Path(file)
     name = {} if run is None else {"run": run}
 
+    def opener(name: str, flags: int) -> int:  # waits for no reader of a pipe
+        return os.open(name, flags | os.O_NONBLOCK, 0o666)
+
     def write(figures: Mapping[str, float], question: int) -> None:
-        with naming(path), path.open("a", encoding="utf-8", newline="\n") as stream:
+        with naming(file), open(file, "a", encoding="utf-8", newline="\n", opener=opener) as stream:
             stream.write(json.dumps({**name, **figures}) + "\n")
 
     return write

@@ -19,7 +19,8 @@ namespace espalier::backend::detail {
 /// letters: api_key, X-Api-Keys, hfToken2, Authorization. False for max_tokens, bos_token, prompt_cache_key.
 inline bool names_credential(std::string_view name) {
   constexpr std::string_view ends[] = {"token",      "key",    "secret",        "password", "passwd", "passphrase",
-                                       "credential", "bearer", "authorization", "auth",     "cookie"};
+                                       "credential", "bearer", "authorization", "auth",     "cookie", "pwd",
+                                       "signature",  "jwt"};
   constexpr std::string_view others[] = {"bostoken",     "eostoken",   "padtoken",  "unktoken",   "septoken",
                                          "clstoken",     "masktoken",  "stoptoken", "starttoken", "endtoken",
                                          "specialtoken", "imagetoken", "cachekey"};
@@ -31,8 +32,8 @@ inline bool names_credential(std::string_view name) {
   return std::ranges::any_of(ends, ended) && std::ranges::none_of(others, ended);
 }
 
-/// Throws std::invalid_argument for text under a credential's name at any depth. The message names the field and shows
-/// no value. An object with that name, as in a JSON schema, is accepted.
+/// Throws std::invalid_argument for text under a credential's name at any depth, or in the form of one. The message
+/// names the field and shows no value. An object with that name, as in a JSON schema, is accepted.
 inline void refuse_credentials(std::string_view name, simdjson::dom::element value) {
   simdjson::dom::object object;
   simdjson::dom::array array;
@@ -40,7 +41,8 @@ inline void refuse_credentials(std::string_view name, simdjson::dom::element val
     for (const auto& [inner, of_inner] : object) refuse_credentials(inner, of_inner);
   else if (!value.get(array))
     for (const auto item : array) refuse_credentials(name, item);
-  else if (value.is_string() && names_credential(name))
+  else if (std::string_view text; !value.get(text) && (names_credential(name) || text.starts_with("Bearer ") ||
+                                                       (text.starts_with("sk-") && text.size() > 15)))
     throw std::invalid_argument("option 'extra_body' has a credential, the field '" + std::string(name) +
                                 "', and runs and journals keep what is in it: "
                                 "put keys into the environment (OPENAI_API_KEY) or a file (--api-key-file)");

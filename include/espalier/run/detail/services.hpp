@@ -48,10 +48,10 @@ class RunJournal {
     if (replay_ && !std::filesystem::exists(file)) throw InputError(file, 0, "", "there is no journal to replay");
     keep_ = !dry;
 #ifdef ESPALIER_HAS_SQLITE
+    if (!settings.journal.file.empty() && !exists(std::filesystem::absolute(file).parent_path()))
+      throw backend::StoreError(file + ": is in no folder");
     if (!dry) store_ = std::make_shared<backend::SqliteStore>(file, replay_ ? "" : run);
     else if (std::filesystem::exists(file)) backend::SqliteStore::check(file);
-    else if (!settings.journal.file.empty() && !exists(std::filesystem::absolute(file).parent_path()))
-      throw backend::StoreError(file + ": is in no folder");
 #else
     throw MissingPart("the journal (go without by --no-journal)", "libsqlite3-dev");
 #endif

@@ -11,7 +11,7 @@ from typing import Any
 from ..._core import Progress
 from ...errors import InputError, MissingPart
 from ...gone import unknown
-from ...io.files import read_text, write_text
+from ...io.files import read_text, unique, write_text
 from ...runs.progress import ProgressView
 from ...runs.settings_table import joined
 
@@ -117,14 +117,6 @@ def read_config(file: Path) -> dict[str, Any]:
     if not isinstance(read, dict) or not all(isinstance(key, str) for key in read):
         raise InputError(f"{file}: must be a mapping of options to values")
     return read
-
-
-def unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) < len(members):
-        names = [name for name, _ in members]
-        raise ValueError(f"key '{next(name for name in names if names.count(name) > 1)}' is there twice")
-    return found
 
 
 def read_yaml(text: str) -> object:
