@@ -404,16 +404,10 @@ TEST_CASE("where all servers are down, requests fail as they do with one") {
   }
 }
 
-TEST_CASE("a permanent failure is one, whatever other servers there are") {
-  FaultServer a(Answer{.status = 400}), b(Answer{.status = 400});
-  OpenAi model(at({&a, &b}));
-  CHECK(test::failure_of(test::ask(model, {about(1, 0)})[0]).kind == Kind::permanent);
-  CHECK(a.received().size() + b.received().size() == 1);
-}
-
-TEST_CASE("an overloaded server gets fewer requests at once") {
-  FaultServer server(
-      [](const Received& request, std::size_t number) { return number < 64 ? Answer{.status = 429} : echo(request); });
+TEST_CASE("an overloaded server gets fewer requests at once, which wait in line, and all arrive") {
+  FaultServer server([](const Received& request, std::size_t number) {
+    return number < 64 ? Answer{.status = number % 2 ? 429 : 503} : echo(request);
+  });
   OpenAi model(at({&server}, {}, {.max_in_flight = 32}));
   CHECK(model.fleet()->window(0).width() == 32);
   std::vector<Prompt> asked = prompts(32, 1);
@@ -426,16 +420,8 @@ TEST_CASE("an overloaded server gets fewer requests at once") {
   CHECK(narrowest <= 16);
   CHECK(narrowest >= 1);
   CHECK(server.received().size() == 64 + 32);
-}
-
-TEST_CASE("requests wait in line while windows are narrow, and all arrive") {
-  FaultServer server([](const Received& request, std::size_t number) -> Answer {
-    return number < 12 ? Answer{.status = 503} : echo(request);
-  });
-  OpenAi model(at({&server}, {}, {.max_in_flight = 4}));
-  answers(model, prompts(40, 1));
   CHECK(model.fleet()->window(0).under_way() == 0);
-  CHECK(model.fleet()->figures(0).failures == 12);
+  CHECK(model.fleet()->figures(0).failures == 64);
 }
 
 TEST_CASE("a client with several servers may be destroyed in every state") {
@@ -577,6 +563,17 @@ TEST_CASE("a reply to a prompt is the proof, not what a server says of its model
       CHECK(test::holds(said, prompt.body == "no" ? "(three times in a row). No reply of" : ". No reply of") != fine);
       CHECK(w.watch->given_up().has_value() != fine);
     }
+}
+
+TEST_CASE("a refusal is one, whatever other servers there are, and one of whatever is asked ends the run") {
+  for (const int status : {302, 401, 404, 405, 400, 403, 422}) {
+    Watched w;
+    const FaultServer a(Answer{.status = status}), b(Answer{.status = status});
+    OpenAi model(at({&a, &b}, {}, {.watch = w.watch}));
+    CHECK(test::failure_of(test::ask(model, {about(1, 0)})[0]).kind == Kind::permanent);
+    CHECK(a.received().size() + b.received().size() == 2);  // with the question who is there
+    CHECK(w.watch->given_up().has_value() == std::set{302, 401, 404, 405}.contains(status));
+  }
 }
 
 TEST_CASE("a watched server is asked whether it says anything before it is given time for a first answer") {

@@ -240,15 +240,17 @@ def test_a_part_that_was_never_reached_ends_the_run_whatever_else_works(part: st
 
 @needs_http
 def test_a_run_that_gave_up_one_server_asks_the_others_nothing_more(data, world: esp.World, tmp_path: Path, dead: str):
-    with ModelServer(lambda request: completion("<search> who </search>")) as server:
+    asks = ModelServer(lambda request: completion("<search> who </search>"))
+    with asks as server, answering(http("404 No")) as wrong:
         job = {**data, "method": "search-r1", "model": server.url, "model_name": "m", "open_questions": 1}
-        for number, retriever in enumerate((dead, esp.HttpRetriever(dead))):
-            assert LOST in esp.answer(**job, out=tmp_path / str(number), retriever=retriever).why_open
+        for number, retriever in enumerate((dead, wrong, esp.HttpRetriever(dead))):
+            said = esp.answer(**job, out=tmp_path / str(number), retriever=retriever).why_open
+            assert LOST in said or "HTTP 404" in said
             assert len(server.requests) == number + 1
         with pytest.raises(esp.errors.BackendError, match=LOST):
             parts = {"model": esp.OpenAi(server.url, "m"), "retriever": esp.HttpRetriever(dead)}
             esp.run(esp.Method("search-r1"), world.questions, **parts, open_questions=1)
-        assert len(server.requests) == 3
+        assert len(server.requests) == 4
 
 
 @needs_http

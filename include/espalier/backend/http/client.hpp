@@ -222,10 +222,10 @@ class HttpClient {
     }
     const bool silent = std::isfinite(exchange.endpoint->patience(now, true));
     const bool damaged = ended.status() / 100 == 2 && exchange.attempts + exchange.moves > 2;  // three times in a row
-    if (!proven && (transport || damaged) && (silent || !exchange.greets)) {
-      what += HttpWatch::advice;
-      const bool last = silent || patience <= 0 || exchanges_.empty();  // others may still get a reply
-      if (last) options.watch->give_up(BackendError(what, error.kind()));
+    const bool fault = transport || damaged, last = silent || patience <= 0 || exchanges_.empty();
+    if (!proven && (silent || !exchange.greets)) {
+      if (fault) what += HttpWatch::advice;
+      if (fault ? last : ended.refuses_all()) options.watch->give_up(BackendError(what, error.kind()));
     }
     exchange.failure(BackendError(what, error.kind()));
     return std::nullopt;

@@ -100,6 +100,10 @@ class HttpTransfer {
     curl_easy_getinfo(easy(), CURLINFO_RESPONSE_CODE, &status);
     return status;
   }
+  /// True for a refusal of whatever is asked: a redirect, a wrong key, path or method.
+  [[nodiscard]] bool refuses_all() const {
+    return status() / 100 == 3 || status() == 401 || (status() > 403 && status() < 408);
+  }
   /// The error of a transfer that has ended, if its status is not good.
   [[nodiscard]] std::optional<BackendError> error(CURLcode code, JsonReader& json) {
     if (code == CURLE_WRITE_ERROR)
