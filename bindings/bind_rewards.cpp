@@ -1,3 +1,4 @@
+#include <espalier/llm/nfkc.hpp>
 #include <espalier/rag/metrics.hpp>
 #include <espalier/rag/render.hpp>
 
@@ -97,7 +98,8 @@ void bind_rewards(py::module_& m) {
 
   m.def("metric_profiles", &rag::detail::profile_names,
         "The ways of scoring an answer, by name; 'common' is one more name for hotpot's.");
-  m.def("normal_form", [](const std::string& text) { return rag::detail::form_or_text(text); }, py::arg("text"));
+  const auto form = [](const std::string& s) { return rag::detail::form_or_text(espalier::detail::nfkc(s)); };
+  m.def("normal_form", form, py::arg("text"), "What equal questions share, however they are typed.");
   m.def(
       "score",
       [](const std::string& profile, const std::optional<std::string>& prediction, const rag::Gold& gold) {

@@ -1,6 +1,5 @@
 #include "errors.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -109,10 +108,11 @@ void retype(py::handle function) {
 /// one with this, and take the bytes that lie there for a value.
 void* refuse_empty(std::size_t) { throw py::type_error(empty_object); }
 
-/// How objects are pickled. For protocols 0 and 1 Python would make an object of pybind11's own base, which ends the
-/// process.
-py::object reduced(const py::object& self, int protocol) {
-  return py::module_::import("builtins").attr("object").attr("__reduce_ex__")(self, std::max(protocol, 2));
+/// How objects are pickled. Python's own way would make an object of pybind11's base, which ends the process.
+py::object reduced(const py::object& self) {
+  if (!py::hasattr(self, "__setstate__")) throw py::type_error("cannot pickle '" + type_name(self) + "' object");
+  const py::object make = py::module_::import("copyreg").attr("__newobj__");
+  return py::make_tuple(make, py::make_tuple(py::type::of(self)), self.attr("__getstate__")());
 }
 
 }  // namespace
@@ -125,7 +125,8 @@ void shorten_mismatches(const py::module_& m) {
     if (!PyType_Check(member.ptr())) continue;
     if (auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(member.ptr()))) {
       type->operator_new = &refuse_empty;
-      member.attr("__reduce_ex__") = py::cpp_function(&reduced, py::name("__reduce_ex__"), py::is_method(member));
+      if (!py::dict(member.attr("__dict__")).contains("__reduce__"))
+        member.attr("__reduce__") = py::cpp_function(&reduced, py::name("__reduce__"), py::is_method(member));
     }
     for (const auto& [inner_name, inner] : py::dict(member.attr("__dict__"))) {
       shorten(inner);

@@ -8,9 +8,7 @@
 #include <pybind11/stl.h>
 
 #include <array>
-#include <cmath>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -305,7 +305,7 @@ def test_only_the_first_paragraph_of_a_title_is_supporting(tmp_path: Path):
 
 
 def test_a_question_under_two_ids_is_said_once(tmp_path: Path):
-    asked = {"a": "Who?", "b": "Why?", "c": "who"}
+    asked = {"a": "Whó?", "b": "Why?", "c": "who\u0301\uff1f"}
     rows = [{"id": id, "question": text, "golden_answers": ["x"]} for id, text in asked.items()]
     file = put(tmp_path / "q.jsonl", rows)
     said = "'a' and 'c' ask the same question"

@@ -15,6 +15,7 @@ USES = (
     *(repr, str, bool, hash, len, iter, list, dir, copy.copy, copy.deepcopy),
     *(lambda one, p=p: pickle.dumps(one, p) for p in range(6)),
     *(lambda one: one == one, lambda one: one in [1], lambda one: one[0]),
+    lambda one: one.__reduce__(),
     lambda one: TracebackException(KeyError, KeyError(one), None, capture_locals=True),
 )
 TOLD = "this object holds nothing: its __init__ was not called, or it failed"
@@ -42,4 +43,4 @@ def test_an_object_that_holds_nothing_raises_type_error_and_never_ends_the_proce
             if isinstance(own, property):
                 assert outcome(getattr, one, name) == TOLD, name
             elif type(own).__name__ == "instancemethod" and own.__doc__ and not name.startswith(("__init", "__set")):
-                assert name == "__reduce_ex__" or TOLD in [outcome(own, one, *[None] * n) for n in range(7)], name
+                assert name == "__reduce__" or TOLD in [outcome(own, one, *[None] * n) for n in range(7)], name

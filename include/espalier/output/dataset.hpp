@@ -117,15 +117,16 @@ inline std::string unread_gold(simdjson::dom::object row, const rag::Gold& gold,
     const std::string_view kind = gold_name(name);
     const bool looks = kind == "alias" || (kind == "gold" && path.empty()) || (!kind.empty() && gold.empty());
     if (looks && !all_known(value, forms)) return path + std::string(name);
-    if (looks || !(gold.empty() || name == "metadata")) continue;
-    const auto within = [&](simdjson::dom::element held) {
-      simdjson::dom::object inner;
-      return held.get(inner) ? "" : unread_gold(inner, gold, path + std::string(name) + '.');
-    };
-    std::string found = within(value);
-    if (simdjson::dom::array items; found.empty() && path.empty() && name != "choices" && !value.get(items))
-      for (const auto item : items) found = found.empty() ? within(item) : found;
-    if (!found.empty()) return found;
+    simdjson::dom::object inner;
+    if (looks || !(gold.empty() || name == "metadata") || value.get(inner) != simdjson::SUCCESS) continue;
+    if (const auto found = unread_gold(inner, gold, path + std::string(name) + '.'); !found.empty()) return found;
+  }
+  for (const auto [name, value] : row) {
+    simdjson::dom::array items;
+    if (!path.empty() || !gold.empty() || name == "choices" || value.get(items)) continue;
+    for (const auto item : items)
+      if (simdjson::dom::object inner; !item.get(inner))
+        if (const auto found = unread_gold(inner, gold, std::string(name) + '.'); !found.empty()) return found;
   }
   return "";
 }
