@@ -53,11 +53,14 @@ class MissingPart : public Error {
 };
 
 /// Throws std::invalid_argument that names the option, its value and the allowed range.
-[[noreturn]] void bad_option(std::string_view name, const auto& value, std::string_view allowed) {
-  std::string shown;
-  if constexpr (requires { std::to_string(value); }) shown = std::to_string(value);
-  else shown = std::string(value);
-  throw std::invalid_argument("option '" + std::string(name) + "' is " + shown + ", allowed: " + std::string(allowed));
+[[noreturn]] inline void bad_option(std::string_view name, std::string_view value, std::string_view allowed) {
+  throw std::invalid_argument("option '" + std::string(name) + "' is " + std::string(value) +
+                              ", allowed: " + std::string(allowed));
+}
+[[noreturn]] void bad_option(std::string_view name, auto number, std::string_view allowed)
+  requires requires { std::to_string(number); }
+{
+  bad_option(name, std::string_view(std::to_string(number)), allowed);
 }
 
 }  // namespace espalier

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -119,30 +120,39 @@ class [[nodiscard]] Task {
 
 namespace detail {
 
-/// Starts all tasks in order and resumes the awaiting coroutine when the last one has ended.
+/// Starts all tasks in order and resumes the awaiting coroutine when the last one has ended. `co_await Gather(tasks)`
+/// is gather(tasks) without a coroutine of its own.
 template <class T>
-class GatherAwaiter {
+class Gather {
  public:
-  explicit GatherAwaiter(std::vector<Task<T>>& tasks) : tasks_(&tasks) {}
-  GatherAwaiter(const GatherAwaiter&) = delete;
-  GatherAwaiter& operator=(const GatherAwaiter&) = delete;
-  ~GatherAwaiter() {
+  explicit Gather(std::vector<Task<T>>&& tasks) : tasks_(std::move(tasks)) {}
+  Gather(const Gather&) = delete;
+  Gather& operator=(const Gather&) = delete;
+  ~Gather() {
     if (join_.left > 0 && agenda)
-      for (auto& task : *tasks_) agenda->forget(task.handle());
+      for (auto& task : tasks_) agenda->forget(task.handle());
   }
-  bool await_ready() const noexcept { return tasks_->empty(); }
+  bool await_ready() const noexcept { return tasks_.empty(); }
   void await_suspend(std::coroutine_handle<> parent) {
-    join_.left = tasks_->size();
+    join_.left = tasks_.size();
     join_.parent = parent;
-    for (auto& task : *tasks_) {
+    for (auto& task : tasks_) {
       task.handle().promise().join = &join_;
       agenda->ready.push_back(task.handle());
     }
   }
-  void await_resume() const noexcept {}
+  auto await_resume() {
+    if constexpr (std::is_void_v<T>) {
+      for (auto& task : tasks_) task.take();
+    } else {
+      std::vector<T> results;
+      for (auto& task : tasks_) results.push_back(task.take());
+      return results;
+    }
+  }
 
  private:
-  std::vector<Task<T>>* tasks_;
+  std::vector<Task<T>> tasks_;
   Join join_{};
 };
 
@@ -195,18 +205,12 @@ T run_plain(Task<T> task) {
 /// paid for is lost. Then the first exception by index is thrown.
 template <class T>
 Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
-  detail::GatherAwaiter<T> all(tasks);
-  co_await all;
-  std::vector<T> results;
-  for (auto& task : tasks) results.push_back(task.take());
-  co_return results;
+  co_return co_await detail::Gather(std::move(tasks));
 }
 
 template <class = void>
 Task<void> gather(std::vector<Task<void>> tasks) {
-  detail::GatherAwaiter<void> all(tasks);
-  co_await all;
-  for (auto& task : tasks) task.take();
+  co_await detail::Gather(std::move(tasks));
 }
 
 }  // namespace espalier

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -99,7 +98,8 @@ class UnicodeMapping {
   [[nodiscard]] std::u32string_view targets(const Entry& e) const { return {targets_.data() + e.begin, e.length}; }
   /// The targets of c, empty if it does not change.
   std::u32string_view operator()(char32_t c) const {
-    const auto e = std::ranges::lower_bound(entries_, c, {}, &Entry::from);
+    const auto less = [](const Entry& entry, char32_t point) { return entry.from < point; };
+    const auto e = std::lower_bound(entries_.begin(), entries_.end(), c, less);
     return e != entries_.end() && e->from == c ? targets(*e) : std::u32string_view();
   }
 
@@ -175,16 +175,16 @@ inline std::string to_lower(std::string_view text) {
   if (text.find("\xCE\xA3") == text.npos) return out;
   // Final sigma: of the letters that case does not ignore, the one before it is cased and the one behind it is not.
   const std::u32string points = decode_utf8(text);
-  const auto cased = [](auto from, auto to) {
-    while (from != to && (unicode_flags_of(*from) & flag_ignorable)) ++from;
-    return from != to && (unicode_flags_of(*from) & flag_cased);
+  const auto cased = [&](std::size_t at, std::size_t step) {  // -1 behind 0 is no place in the text
+    do at += step;
+    while (at < points.size() && (unicode_flags_of(points[at]) & flag_ignorable));
+    return at < points.size() && (unicode_flags_of(points[at]) & flag_cased);
   };
   out.clear();
-  for (auto at = points.begin(); at != points.end(); ++at) {
-    const auto targets = lower(*at);
-    if (*at == U'\u03A3' && cased(std::make_reverse_iterator(at), points.rend()) && !cased(at + 1, points.end()))
-      out += "\xCF\x82";
-    else if (targets.empty()) append_utf8(out, *at);
+  for (std::size_t at = 0; at < points.size(); ++at) {
+    const auto targets = lower(points[at]);
+    if (points[at] == U'\u03A3' && cased(at, std::size_t(-1)) && !cased(at, 1)) out += "\xCF\x82";
+    else if (targets.empty()) append_utf8(out, points[at]);
     else
       for (char32_t t : targets) append_utf8(out, t);
   }

@@ -3,16 +3,14 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/nearest.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/policy/any_pruning.hpp>
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <functional>
-#include <limits>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -22,41 +20,6 @@
 #include <vector>
 
 namespace espalier::method {
-
-/// The numbers that an option may have. It checks them and says itself which they are.
-class Range {
- public:
-  constexpr static Range at_least(double low) { return {low, infinite, false}; }
-  constexpr static Range between(double low, double high) { return {low, high, false}; }
-  constexpr static Range above(double low) { return {low, infinite, true}; }
-  constexpr static Range any() { return {-infinite, infinite, true}; }
-  [[nodiscard]] constexpr Range up_to(double high) const { return {low_, high, above_}; }
-  [[nodiscard]] constexpr Range or_zero() const {
-    Range other = *this;
-    other.zero_ = true;
-    return other;
-  }
-
-  [[nodiscard]] bool holds(double number) const {
-    if (zero_ && number == 0) return true;
-    return (above_ ? number > low_ : number >= low_) && number <= high_ && std::isfinite(number);
-  }
-  /// Such as "1 or more", "0 to 1" and "above 0, up to 1".
-  [[nodiscard]] std::string text() const {
-    const auto shown = [](double bound) { return std::to_string(static_cast<long long>(bound)); };
-    if (low_ == -infinite) return "a number";
-    std::string out = zero_ ? "0, or " : "";
-    if (!above_) return out + shown(low_) + (high_ == infinite ? " or more" : " to " + shown(high_));
-    out += "above " + shown(low_);
-    return high_ == infinite ? out : out + ", up to " + shown(high_);
-  }
-
- private:
-  static constexpr double infinite = std::numeric_limits<double>::infinity();
-  constexpr Range(double low, double high, bool above) : low_(low), high_(high), above_(above) {}
-  double low_, high_;
-  bool above_, zero_ = false;
-};
 
 /// Named options that refer to fields of plain structs: the one place that says an option's name, help and range. From
 /// it they are set from text, checked, written as JSON and listed. A field may be a std::optional: JSON shows it only
@@ -71,10 +34,7 @@ class OptionTable {
   /// Adds a number.
   OptionTable& add(std::string name, auto& field, std::string help, Range range) {
     put(name, field, std::move(help), range.text());
-    entries_.back().check = [name, &field, range] {
-      if (const auto* number = given(field); number && !range.holds(static_cast<double>(*number)))
-        bad_option(name, *number, range.text());
-    };
+    entries_.back().check = [name, &field, range] { detail::check_number(name, field, range); };
     return *this;
   }
   /// Adds a flag.
@@ -87,7 +47,7 @@ class OptionTable {
   }
   /// Adds a choice. Value i of the enumeration is called names[i].
   OptionTable& add(std::string name, auto& field, std::string help, std::vector<std::string> names) {
-    using E = std::remove_cvref_t<decltype(*given(field))>;
+    using E = std::remove_cvref_t<decltype(*detail::given(field))>;
     std::string allowed;
     for (const auto& n : names) allowed += (allowed.empty() ? "" : ", ") + n;
     const auto set = [name, &field, names, allowed](std::string_view text) {
@@ -96,7 +56,7 @@ class OptionTable {
       bad_option(name, text, allowed);
     };
     const auto show = [&field, names] {
-      const E* chosen = given(field);
+      const E* chosen = detail::given(field);
       return chosen ? json_of(names[static_cast<std::size_t>(*chosen)]) : unset;
     };
     entries_.push_back({std::move(name), "choice", std::move(help), allowed, set, show});
@@ -170,19 +130,11 @@ class OptionTable {
     std::string left_out = unset;  ///< the value with which it is not in JSON
   };
 
-  template <class T>
-  static const T* given(const T& field) {
-    return &field;
-  }
-  template <class T>
-  static const T* given(const std::optional<T>& field) {
-    return field ? &*field : nullptr;
-  }
   OptionTable& put(std::string name, auto& field, std::string help, std::string allowed) {
-    using T = std::remove_cvref_t<decltype(*given(field))>;
+    using T = std::remove_cvref_t<decltype(*detail::given(field))>;
     const auto set = [name, &field, allowed](std::string_view text) { field = read<T>(name, text, allowed); };
     const auto show = [&field] {
-      const T* value = given(field);
+      const T* value = detail::given(field);
       return value ? json_of(*value) : unset;
     };
     entries_.push_back({std::move(name), type_of<T>(), std::move(help), std::move(allowed), set, show});
@@ -218,20 +170,5 @@ class OptionTable {
   AnyPruning* pruning_ = nullptr;
   std::vector<Entry> entries_;
 };
-
-namespace detail {
-
-/// The same options. Throws std::invalid_argument that names the first one that is out of its range. An options struct
-/// says its fields in `describe(OptionTable&)`.
-template <class Options>
-const Options& checked(const Options& options) {
-  Options copy = options;
-  OptionTable table;
-  copy.describe(table);
-  table.check();
-  return options;
-}
-
-}  // namespace detail
 
 }  // namespace espalier::method

@@ -43,7 +43,7 @@ struct AnyPruning {
       if (!f_ || siblings.empty()) return {};
       if constexpr (std::same_as<Tree, SiblingTree>) return f_(tree, siblings);
       SiblingTree seen(tree.root(), tree.seed);
-      static_cast<SearchFacts&>(seen) = tree;
+      static_cast<SearchFacts&>(seen) = SearchFacts(tree);
       NodeId above = seen.root();
       const auto copy = [&](NodeId id) {
         const NodeId to = id == tree.root() ? id : seen.add(above, tree.action(id), id, tree[id].kind, tree[id].prior);
@@ -87,7 +87,8 @@ struct AnyPruning {
 };
 
 /// The ready-made policies that a text names, as "top_k:2" or "before:top_k:2,threshold:0.3". An empty one names none.
-inline AnyPruning pruning_of(const std::string& text) {
+template <class = void>
+AnyPruning pruning_of(const std::string& text) {
   if (text.empty()) return {};
   if (const auto comma = text.find(','); comma != std::string::npos) {
     if (comma == 0 || comma + 1 == text.size()) bad_option("prune", text, AnyPruning::texts);

@@ -173,12 +173,13 @@ class Halving {
   /// Those that drew `level` rollouts and have some left, from the greatest mean so far to the least, then the unknown.
   static std::vector<std::size_t> ranked(const std::vector<Tally>& candidates, std::uint32_t level) {
     std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < candidates.size(); ++i)
-      if (candidates[i].drawn() == level && candidates[i].left > 0) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const auto before = [&](std::size_t a, std::size_t b) {
       const Tally &x = candidates[a], &y = candidates[b];
       return x.known() && (!y.known() || x.mean() > y.mean());
-    });
+    };
+    for (std::size_t i = 0; i < candidates.size(); ++i)
+      if (candidates[i].drawn() == level && candidates[i].left > 0)
+        order.insert(std::upper_bound(order.begin(), order.end(), i, before), i);
     return order;
   }
   /// The best of those that drew most, among those that are known.

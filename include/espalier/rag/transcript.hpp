@@ -3,6 +3,7 @@
 #include <espalier/llm/passage.hpp>
 #include <espalier/llm/prompt.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -111,7 +112,8 @@ class Transcript {
   [[nodiscard]] std::vector<const Segment*> after(std::uint32_t end) const {
     std::vector<const Segment*> all;
     for (std::uint32_t i = tail_; i != none && i != end; i = (*arena_)[i].before) all.push_back(&(*arena_)[i].segment);
-    return {all.rbegin(), all.rend()};
+    std::reverse(all.begin(), all.end());
+    return all;
   }
   std::shared_ptr<Arena> arena_;
   std::uint32_t tail_ = none;

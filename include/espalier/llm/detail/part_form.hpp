@@ -23,10 +23,11 @@ namespace espalier::detail {
 /// eighth of the whole text. There are at most two beginnings in a row.
 class MarkFree {
  public:
-  explicit MarkFree(std::vector<std::string> marks) : marks_(std::move(marks)) {
-    std::erase_if(marks_, [](const std::string& mark) { return mark.empty(); });
-    std::sort(marks_.begin(), marks_.end());
-    marks_.erase(std::unique(marks_.begin(), marks_.end()), marks_.end());
+  explicit MarkFree(const std::vector<std::string>& marks) {
+    for (const std::string& mark : marks) {
+      const auto place = std::lower_bound(marks_.begin(), marks_.end(), mark);
+      if (!mark.empty() && (place == marks_.end() || *place != mark)) marks_.insert(place, mark);
+    }
     for (const std::string& mark : marks_)
       if (starts_.find(mark[0]) == std::string::npos) starts_ += mark[0];
   }
@@ -76,10 +77,10 @@ class MarkFree {
   }
 
   static std::string joined(std::string_view a, std::string_view b) {
-    std::string all(a);
-    for (const char c : b)
-      if (all.find(c) == std::string::npos) all += c;
-    std::sort(all.begin(), all.end());
+    std::string all;
+    for (const std::string_view part : {a, b})
+      for (const char c : part)
+        if (all.find(c) == all.npos) all.insert(std::upper_bound(all.begin(), all.end(), c), c);
     return all;
   }
   /// The length of the longest end of a text that begins a mark, or is one.

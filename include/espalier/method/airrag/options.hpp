@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/policy/any_pruning.hpp>
 #include <espalier/search/budget.hpp>
 
@@ -42,7 +42,7 @@ struct AirRagOptions {
   AnyPruning prune{};  ///< asked at values
   Budget budget{};     ///< per question. input_tokens is the paper's L_max
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     const Range byte = Range::between(1, 255);
     table.add("rollouts", rollouts, "simulations of a tree", Range::at_least(1))
         .add("w", w, "exploration weight of UCT", Range::at_least(0))

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/policy/any_pruning.hpp>
 #include <espalier/rag/refusals.hpp>
 #include <espalier/search/budget.hpp>
@@ -34,7 +34,7 @@ struct DecExRagOptions {
   AnyPruning prune{};  ///< asked after the method's own
   Budget budget{};     ///< per question
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     const Range from_one = Range::at_least(1);
     table.add("k", k, "samples per decision", from_one)
         .add("n", n, "rollouts per execution", from_one)

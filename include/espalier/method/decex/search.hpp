@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -112,46 +113,46 @@ class DecExRagEnvironment {
 
 /// Cuts decisions before their executions are valued. An unpruned answer with a value has won an earlier vote.
 struct DecExRagVote {
-  DecExRagOptions options;
+  std::shared_ptr<const DecExRagOptions> options;
   Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     using Termination = DecExRagOptions::Termination;
     constexpr Kind answer = DecExRagEnvironment::answer;
-    if (options.search != DecExRagOptions::Search::pruned || options.termination == Termination::mean_f1) return {};
+    if (options->search != DecExRagOptions::Search::pruned || options->termination == Termination::mean_f1) return {};
     const bool decided = std::any_of(siblings.begin(), siblings.end(),
                                      [&](NodeId id) { return tree[id].kind == answer && tree[id].evaluated; });
-    if (decided && options.termination == Termination::vote_and_f1) return {};
+    if (decided && options->termination == Termination::vote_and_f1) return {};
     Verdict verdict =
-        decided ? Verdict() : Vote(answer, options.vote_over == DecExRagOptions::VoteOver::all)(tree, siblings);
+        decided ? Verdict() : Vote(answer, options->vote_over == DecExRagOptions::VoteOver::all)(tree, siblings);
     if (decided)
       for (const NodeId id : siblings)
         if (tree[id].kind != answer) verdict.cut.emplace_back(id, Reason::outvoted);
-    if (verdict.enough && options.termination == Termination::vote_and_f1) return {};
-    verdict.enough &= !options.stop_pairs;
+    if (verdict.enough && options->termination == Termination::vote_and_f1) return {};
+    verdict.enough &= !options->stop_pairs;
     return verdict;
   }
 };
 
 /// Cuts decisions once values are known, and skips those not expanded yet.
 struct DecExRagThreshold {
-  DecExRagOptions options;
+  std::shared_ptr<const DecExRagOptions> options;
   Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     using Termination = DecExRagOptions::Termination;
     const auto any = [&](Kind kind) {
       return std::any_of(siblings.begin(), siblings.end(), [&](NodeId id) { return tree[id].kind == kind; });
     };
-    if (options.search != DecExRagOptions::Search::pruned || tree.action(siblings.front()).forced) return {};
+    if (options->search != DecExRagOptions::Search::pruned || tree.action(siblings.front()).forced) return {};
     if (any(DecExRagEnvironment::answer)) {
-      if (options.termination == Termination::vote) return {};
-      const ThresholdSkip enough(DecExRagEnvironment::answer, options.threshold, ThresholdSkip::Of::mean);
+      if (options->termination == Termination::vote) return {};
+      const ThresholdSkip enough(DecExRagEnvironment::answer, options->threshold, ThresholdSkip::Of::mean);
       Verdict verdict = enough(tree, siblings);
-      verdict.enough &= !options.stop_pairs;
+      verdict.enough &= !options->stop_pairs;
       return verdict;
     }
     const bool all_valued = std::ranges::all_of(siblings, [&](NodeId id) { return tree[id].evaluated; });
-    if (options.always_expand_both && !(all_valued && any(DecExRagEnvironment::query))) return {};
+    if (options->always_expand_both && !(all_valued && any(DecExRagEnvironment::query))) return {};
     Verdict verdict =
-        ThresholdSkip(DecExRagEnvironment::own_answer, options.threshold, ThresholdSkip::Of::best)(tree, siblings);
-    if (!verdict.enough && options.compare_across) verdict.cut.clear();
+        ThresholdSkip(DecExRagEnvironment::own_answer, options->threshold, ThresholdSkip::Of::best)(tree, siblings);
+    if (!verdict.enough && options->compare_across) verdict.cut.clear();
     return verdict;
   }
 };
@@ -169,7 +170,8 @@ struct DecExRagSurvivors {
 /// Pruning as section 2.2 has it: a vote decides whether to stop, values decide whether to retrieve, and the best
 /// execution goes on. The user's policy is asked after each.
 inline auto pruning(const DecExRagOptions& options) {
-  return AllOf(Before(DecExRagVote{options}), DecExRagThreshold{options}, Keep(DecExRagSurvivors{options.search}),
+  const auto rules = std::make_shared<const DecExRagOptions>(options);
+  return AllOf(Before(DecExRagVote{rules}), DecExRagThreshold{rules}, Keep(DecExRagSurvivors{options.search}),
                options.prune);
 }
 
@@ -177,19 +179,19 @@ inline auto pruning(const DecExRagOptions& options) {
 struct DecExRagValue : Rollout<rag::AnyReward, rag::Environment> {
   DecExRagValue(const DecExRagOptions& options, rag::AnyReward reward, rag::Environment loop)
       : Rollout({.n = options.n, .max_steps = options.rollout_rounds + 1}, std::move(reward), std::move(loop)),
-        options(options) {}
-  DecExRagOptions options;
-  [[nodiscard]] bool answers_only() const { return options.search == DecExRagOptions::Search::full_node; }
+        options(std::make_shared<const DecExRagOptions>(options)) {}
+  std::shared_ptr<const DecExRagOptions> options;
+  [[nodiscard]] bool answers_only() const { return options->search == DecExRagOptions::Search::full_node; }
   /// The number of rollouts that may be curtailed, 0 = none.
   [[nodiscard]] std::uint32_t curtails() const {
-    return options.curtail == DecExRagOptions::Curtail::none || answers_only() ? 0 : options.n;
+    return options->curtail == DecExRagOptions::Curtail::none || answers_only() ? 0 : options->n;
   }
   /// The rule of a contest among candidates of one kind. Own answers are also compared with the threshold.
   [[nodiscard]] espalier::detail::AnyContestRule rule(Kind kind) const {
     std::optional<double> threshold;
-    if (kind == DecExRagEnvironment::own_answer && options.search == DecExRagOptions::Search::pruned)
-      threshold = options.threshold;
-    if (options.curtail == DecExRagOptions::Curtail::halving) return Halving(threshold);
+    if (kind == DecExRagEnvironment::own_answer && options->search == DecExRagOptions::Search::pruned)
+      threshold = options->threshold;
+    if (options->curtail == DecExRagOptions::Curtail::halving) return Halving(threshold);
     return Curtailment(threshold);
   }
   bool wants(const DecExRagEnvironment& env, const rag::State& s) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/policy/any_pruning.hpp>
 #include <espalier/policy/diversity.hpp>
 #include <espalier/search/budget.hpp>
@@ -39,7 +39,7 @@ struct DecoupleRagOptions {
   AnyPruning prune{};  ///< asked at values
   Budget budget{};
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     const Range byte = Range::between(1, 255);
     table.add("simulations", simulations, "simulations per labelled tree", Range::at_least(1))
         .add("children", children, "samples per node", byte)

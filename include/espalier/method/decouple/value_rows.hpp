@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/output/sft.hpp>
 #include <espalier/rag/metrics.hpp>
@@ -24,7 +24,7 @@ struct ValueRowOptions {
   double policy_plan = 0.7;  ///< a path with a lower last plan value gives no policy loss
   bool skip_yes_no = false;  ///< as in the published code
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     table
         .add("recall", recall, "least share of a gold answer's words in the answer of a right path",
              Range::between(0, 1))

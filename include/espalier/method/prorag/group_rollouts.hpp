@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/core/json_writer.hpp>
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/method/prorag/step_rows.hpp>
 
 #include <cmath>
@@ -24,7 +24,7 @@ struct AdvantageOptions {
   double epsilon = 1e-4;  ///< added to standard deviations
   Normalise normalise = Normalise::step;
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     table
         .add("rewards", rewards,
              "what steps and outcomes are worth in a group: by Eq. 5 and 6, or by the published code",

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <espalier/method/detail/evidence.hpp>
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/method/prorag/prompts.hpp>
+#include <espalier/policy/any_pruning.hpp>
 #include <espalier/policy/select.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
@@ -48,7 +49,7 @@ struct ProRagOptions {
   AnyPruning prune{};  ///< asked at values
   Budget budget{};     ///< per question
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     const Range from_one = Range::at_least(1);
     table
         .add("grow", grow, "trees of the search, groups of independent trajectories, or nothing but the question",

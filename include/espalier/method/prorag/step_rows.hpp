@@ -2,7 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/method/detail/demonstrations.hpp>
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/method/prorag/detail/judge.hpp>
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/output/sft.hpp>
@@ -114,7 +114,7 @@ struct RefinementOptions {
   double threshold = 0;
   rag::Profile profile = rag::Profile::common;  ///< decides whether an answer is right
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     table.add("rft_threshold", threshold, "process reward above which a step becomes refinement data", Range::any());
   }
 };

@@ -2,7 +2,7 @@
 
 #include <espalier/core/json_writer.hpp>
 #include <espalier/method/detail/demonstrations.hpp>
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/method/reasonrag/prompts.hpp>
 #include <espalier/output/chain.hpp>
 #include <espalier/rag/metrics.hpp>
@@ -26,7 +26,7 @@ struct ProcessRewardOptions {
   rag::Profile profile = rag::Profile::common;
   double margin = 0.01;  ///< with a tolerance of 1e-9
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     table.add("alpha", alpha, "what each step leaves of an answer's F1 in preference pairs", Range::above(0).up_to(1))
         .add("leaves", leaves,
              "leaves with a reward in preference pairs: with an answer, with an answer that was not forced, or all by "

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <espalier/method/detail/evidence.hpp>
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/method/reasonrag/prompts.hpp>
+#include <espalier/policy/any_pruning.hpp>
 #include <espalier/rag/environment.hpp>
 #include <espalier/rag/rewards.hpp>
 #include <espalier/search/mcts_task.hpp>
@@ -35,7 +36,7 @@ struct ReasonRagOptions {
   AnyPruning prune{};   ///< asked at values
   Budget budget{};      ///< per question
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     const Range from_one = Range::at_least(1);
     table.add("simulations", simulations, "simulations per tree", from_one)
         .add("children", children, "samples per node", Range::between(1, 255))

@@ -25,11 +25,10 @@ class ContestRollouts {
   using Ends = std::vector<std::pair<State, double>>;
 
  public:
-  ContestRollouts(const auto& tree, Contest contest, std::uint32_t n)
-      : rule_(std::move(contest.rule)), n_(n), children_(std::move(contest.children)) {
-    std::stable_sort(children_.begin(), children_.end(), [&](const auto& a, const auto& b) {
-      return tree[a.node].prior > tree[b.node].prior;  // then by age, in which they stand
-    });
+  ContestRollouts(const auto& tree, Contest contest, std::uint32_t n) : rule_(std::move(contest.rule)), n_(n) {
+    const auto before = [&](const Seeded& a, const Seeded& b) { return tree[a.node].prior > tree[b.node].prior; };
+    for (const Seeded& child : contest.children)  // by age
+      children_.insert(std::upper_bound(children_.begin(), children_.end(), child, before), child);
     tallies_.resize(children_.size(), Tally{0, 0, n});
     ends_.resize(children_.size());
   }
@@ -49,16 +48,17 @@ class ContestRollouts {
         tasks.push_back(evaluate->some(*env, tree->state(child), context, round.draws[i]));
         drawing.push_back(i);
       }
-      std::vector<Ends> ends = co_await gather(std::move(tasks));
+      std::vector<Ends> ends = co_await Gather(std::move(tasks));
       for (std::size_t j = 0; j < drawing.size(); ++j) take(drawing[j], round.draws[drawing[j]], std::move(ends[j]));
     }
   }
   /// Enters the values of the children, if one of their rollouts could be read or none is left, and prunes those that
   /// are out. The annotation "unread_rollouts" is how many could not be read.
   void enter(auto& tree) {
-    std::vector<std::size_t> order(children_.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](auto a, auto b) { return children_[a].node < children_[b].node; });
+    std::vector<std::size_t> order;
+    const auto before = [&](std::size_t a, std::size_t b) { return children_[a].node < children_[b].node; };
+    for (std::size_t i = 0; i < children_.size(); ++i)
+      order.insert(std::upper_bound(order.begin(), order.end(), i, before), i);
     for (const std::size_t i : order) {
       const NodeId child = children_[i].node;
       if (tallies_[i].unread > 0) tree.annotate("unread_rollouts", child, tallies_[i].unread);
@@ -108,7 +108,7 @@ Task<void> hold_contests(Env* env, Evaluate* evaluate, Tree* tree, std::vector<C
   for (Contest& contest : contests) all.emplace_back(*tree, std::move(contest), n);
   const Context start(tree->seed, 0, &tree->ledger);
   for (Rollouts& one : all) tasks.push_back(one.run(env, evaluate, tree, start));
-  co_await gather(std::move(tasks));
+  co_await Gather(std::move(tasks));
   for (Rollouts& one : all) one.enter(*tree);
 }
 

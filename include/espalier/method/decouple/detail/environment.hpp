@@ -87,7 +87,7 @@ class DecoupleRagEnvironment {
     const std::vector<std::string> queries = query_list(action.text);
     std::vector<Task<Passages>> asked;
     for (const std::string& query : queries) asked.push_back(loop.find(query, context));
-    const std::vector<Passages> found = co_await gather(std::move(asked));
+    const std::vector<Passages> found = co_await espalier::detail::Gather(std::move(asked));
     std::size_t most = 0;
     for (const Passages& list : found) most = std::max(most, list.size());
     co_return state.with(action).with(rag::Segment(

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/method/detail/evidence.hpp>
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/method/prorag/process_reward.hpp>
 #include <espalier/method/prorag/search.hpp>
 #include <espalier/output/chain.hpp>
@@ -25,7 +25,7 @@ struct ProGuideOptions {
   Guide guide = Guide::none;
   std::uint32_t n = 8, beam = 2;
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     table
         .add("guide", guide, "who chooses the steps of `answer`: the policy, or process rewards",
              {"none", "best_of_n", "beam"})

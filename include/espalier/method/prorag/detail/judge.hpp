@@ -1,7 +1,7 @@
 #pragma once
 
 #include <espalier/method/detail/demonstrations.hpp>
-#include <espalier/method/option_table.hpp>
+#include <espalier/method/option_check.hpp>
 #include <espalier/method/prorag/prompts.hpp>
 #include <espalier/method/prorag/step_format.hpp>
 #include <espalier/rag/sampler.hpp>
@@ -22,7 +22,7 @@ struct ProJudgeOptions {
   std::uint32_t min_visits = 3;  ///< of a node below the root
   bool sees_stats = false;       ///< each candidate's mean and visits, as in the published code
 
-  void describe(OptionTable& table) {
+  void describe(auto& table) {
     table
         .add("compare", compare, "siblings judged all in one call, or every two in a call of their own",
              {"all", "pairs"})
@@ -54,7 +54,7 @@ class ProRagJudge {
       const Context context(one.seed, 0, &tree->ledger);
       draws.push_back(sampler_.draw("judge", slots(*tree, one), 1, context));
     }
-    const auto verdicts = co_await gather(std::move(draws));
+    const auto verdicts = co_await espalier::detail::Gather(std::move(draws));
     forget(*tree);
     for (std::size_t i = 0; i < asked.size(); ++i) record(*tree, asked[i], verdicts[i].front());
   }
