@@ -79,14 +79,14 @@ def main():
     rates = {}
     for _ in range(ROUNDS):
         if len(sys.argv) > 1:
-            line = subprocess.run(
-                [sys.argv[1], str(SIMULATIONS), "1"], capture_output=True, text=True, check=True
-            ).stdout
+            line = subprocess.check_output([sys.argv[1], str(SIMULATIONS), "1"], text=True)
             rates.setdefault("espalier", []).append(float(line.split(" M simulations/s")[0].split()[-1]) * 1e6)
         for name, (count, run) in runs.items():
             rates.setdefault(name, []).append(count / seconds_of(run))
     for name, found in rates.items():
         print(f"{name:40} {max(found):12,.0f} per CPU second")
+    if {"espalier", "open_spiel, C++ bot"} <= rates.keys():
+        print(f"espalier beside open_spiel: {max(rates['espalier']) / max(rates['open_spiel, C++ bot']):.2f} times")
 
 
 if __name__ == "__main__":

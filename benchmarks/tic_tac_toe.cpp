@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   const auto playout = [](const toy::TwoPlayers&, const toy::TwoPlayers::State& s, const Context& context) {
     return toy::TwoPlayers::playout(s, Random(context.seed));
   };
-  Mcts engine({.simulations = simulations, .width = 9}, playout, Uct());
+  Mcts engine({.simulations = simulations, .width = 9, .expand = MctsOptions::Expand::one}, playout, Uct());
   double best = 0;
   std::size_t nodes = 0;
   for (std::uint64_t run = 0; run < runs; ++run) {

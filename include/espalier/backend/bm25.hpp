@@ -26,9 +26,11 @@ namespace espalier::backend {
 class Bm25 {
  public:
   /// Builds an index in memory. Throws std::invalid_argument for a bad option, InputError for a repeated passage id.
+  template <class = void>
   explicit Bm25(std::vector<Passage> corpus, const Bm25Options& options = {})
       : Bm25(detail::AnyCorpus(distinct(std::move(corpus))), options) {}
   /// The same for a corpus in any form: it has size(), and passages by number.
+  template <class = void>
   explicit Bm25(const detail::AnyCorpus& corpus, const Bm25Options& options = {})
       : Bm25(corpus, LexicalIndex(detail::LexicalBuilder(options)(corpus)), options.analyzer, options.threads) {}
   /// Searches an existing index of the corpus. Throws Error if it has another number of passages or another analyzer.
@@ -43,11 +45,13 @@ class Bm25 {
   }
 
   /// Writes an index to a file, for LexicalIndex::open(). Memory holds little more than its dictionary.
+  template <class = void>
   static void write_index(const detail::AnyCorpus& corpus, const Bm25Options& options, const std::string& path) {
     detail::LexicalBuilder(options, path)(corpus);
   }
 
   /// Up to k passages for every query, best first.
+  template <class = void>
   [[nodiscard]] std::vector<Passages> operator()(std::span<const Query> queries) {
     constexpr std::size_t queries_worth_a_thread = 8;
     const std::size_t workers = detail::worker_count(state_->threads, queries.size() / queries_worth_a_thread);
@@ -77,6 +81,7 @@ class Bm25 {
     unsigned threads;
   };
 
+  template <class = void>
   static std::vector<Passage> distinct(std::vector<Passage> corpus) {
     std::unordered_map<std::string_view, std::size_t> lines;
     lines.reserve(corpus.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/backend/fusion.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/service.hpp>
 #include <espalier/llm/passage.hpp>
@@ -12,7 +13,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,7 +20,7 @@ namespace espalier::backend {
 
 struct HybridOptions {
   std::uint32_t depth = 100;  ///< passages that each retriever is asked for, at least as many as wanted, >= 1
-  double constant = 60;       ///< added to ranks, >= 0
+  double constant = detail::fusion_constant;  ///< added to ranks, >= 0
 };
 
 /// Asks several retrievers and fuses their results. A query fails if one of them fails.
@@ -29,23 +29,8 @@ class Hybrid final : public Service<Query, Passages> {
   /// Reciprocal-rank fusion (Cormack et al. 2009). A passage's score is the sum of 1 / (constant + rank) over the lists
   /// that contain it, with ranks from 1. Passages are equal if their ids are. Equal scores are ordered by id.
   static Passages fuse(std::span<const Passages> lists, std::uint32_t k, double constant) {
-    std::map<std::string_view, std::size_t> places;
-    Passages fused;
-    for (const Passages& list : lists)
-      for (std::size_t rank = 1; rank <= list.size(); ++rank) {
-        const Passage& passage = list[rank - 1];
-        const double share = 1 / (constant + static_cast<double>(rank));
-        const auto [at, fresh] = places.try_emplace(passage.id(), fused.size());
-        if (fresh) fused.push_back(passage.scored(share));
-        else fused[at->second] = fused[at->second].scored(fused[at->second].score() + share);
-      }
-    std::sort(fused.begin(), fused.end(), [](const Passage& a, const Passage& b) {
-      return a.score() != b.score() ? a.score() > b.score() : a.id() < b.id();
-    });
-    if (fused.size() > k) fused.erase(fused.begin() + static_cast<std::ptrdiff_t>(k), fused.end());
-    return fused;
+    return detail::fuse(lists, k, constant);
   }
-
   using Part = std::unique_ptr<Service<Query, Passages>>;
   /// Throws std::invalid_argument for a bad option.
   explicit Hybrid(std::vector<Part> parts, HybridOptions options = {}) : parts_(std::move(parts)), options_(options) {

@@ -35,6 +35,7 @@ struct AnyPruning {
       requires(!std::same_as<F, Moment> && detail::PrunesAtValues<F, SiblingTree>)
     Moment(F f) : f_(std::move(f)) {}
     explicit operator bool() const { return static_cast<bool>(f_); }
+    template <class = void>
     [[nodiscard]] Moment then(const Moment& next) const {
       return f_ && next ? Moment(AllOf(*this, next)) : f_ ? *this : next;
     }
@@ -80,6 +81,7 @@ struct AnyPruning {
       throw PolicyError(std::string(engine) + " has no moment `" + lacking + "` for the pruning policy " + name);
   }
   /// Both in this order, as AllOf.
+  template <class = void>
   [[nodiscard]] AnyPruning then(const AnyPruning& next) const {
     if (empty() || next.empty()) return empty() ? next : *this;
     return {name + "," + next.name, before.then(next.before), at.then(next.at), keep.then(next.keep)};

@@ -15,6 +15,7 @@
 /// - p.at(parent) -> f(child) is called once per parent.
 /// - p.at(tree, parent id) -> f(child id) sees the siblings and the whole tree. Such a policy may also have
 ///   p.alone(parent), which says where p.at(parent) gives the same scores.
+/// p.reads_mean() is false if p.at(parent) reads no mean of the parent where no simulations are under way.
 namespace espalier {
 
 /// The value that stands for the mean of a child without visits.
@@ -31,8 +32,8 @@ struct Roots {
   double inverse = 0, root = 0, of_inverse = 0, of_log = 0;
 };
 inline double root_of_log(std::uint32_t n) { return std::sqrt(std::log(double(n))); }
-inline const std::array<Roots, 256> small_roots = [] {
-  std::array<Roots, 256> all{};
+inline const std::array<Roots, 2048> small_roots = [] {
+  std::array<Roots, 2048> all{};
   for (std::uint32_t n = 1; n < all.size(); ++n)
     all[n] = {1 / double(n), std::sqrt(double(n)), std::sqrt(1 / double(n)), root_of_log(n)};
   return all;
@@ -68,6 +69,7 @@ class Uct {
     if (!(options_.w >= 0)) bad_option("w", options_.w, "0 or more");
     if (std::isnan(options_.unvisited)) bad_option("unvisited", options_.unvisited, "a number");
   }
+  [[nodiscard]] bool reads_mean() const { return options_.first_play == FirstPlay::parent; }
   /// The score as a function of the child alone, so that the logarithm is taken once per parent.
   template <class Value>
   [[nodiscard]] auto at(const Node<Value>& parent) const {

@@ -84,6 +84,7 @@ class MappedCorpus::Writer {
   }
 
   /// Returns the corpus. Throws InputError for the first passage whose id an earlier one has.
+  template <class = void>
   MappedCorpus commit() {
     std::sort(ids_.begin(), ids_.end());
     std::pair<std::size_t, std::size_t> first{0, 0};  // the lines of a passage and of the earlier one, 0 = none

@@ -51,6 +51,7 @@ class LexicalBuilder {
     if (!(options.b >= 0 && options.b <= 1)) bad_option("b", options.b, "0 to 1");
   }
 
+  template <class = void>
   CheckedFile operator()(const AnyCorpus& corpus) {
     if (corpus.size() >= ~std::uint32_t(0)) throw Error("an index holds at most 2^32 - 2 passages");
     read(corpus);
@@ -61,6 +62,7 @@ class LexicalBuilder {
   }
 
  private:
+  template <class = void>
   void read(const AnyCorpus& corpus) {
     constexpr std::size_t part = passages_hashed_together;
     const std::size_t parts = (corpus.size() + part - 1) / part, workers = worker_count(options_.threads, parts);
@@ -98,6 +100,7 @@ class LexicalBuilder {
     lengths_ = {};
   }
 
+  template <class = void>
   void merge() {
     std::vector<LexicalRunReader> readers = runs_.readers();
     // A heap of the runs by their next term. For the same term, earlier passages come first.
@@ -143,6 +146,7 @@ class LexicalBuilder {
     if (facts_.terms >= ~std::uint32_t(0)) throw Error("an index holds at most 2^32 - 2 terms");
   }
 
+  template <class = void>
   void write_rest() {
     std::vector<std::uint32_t> slots(std::bit_ceil(terms_.size() + terms_.size() / 4 + 1));  // number + 1, 0 = free
     for (std::uint32_t t = 0; t < facts_.terms; ++t) {

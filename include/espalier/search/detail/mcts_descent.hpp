@@ -90,6 +90,13 @@ auto as_mover(Env& env, Tree& tree, NodeId parent, Ask ask) {
     return ask();
   } else return ask();
 }
+/// The child that a policy selects for the player to move. `serial`: no simulations are under way.
+template <bool serial>
+[[gnu::always_inline]] inline Sibling best_for_mover(const auto& select, auto& env, auto& tree, NodeId parent) {
+  if constexpr (serial && TwoPlayers<std::remove_reference_t<decltype(env)>> && requires { select.reads_mean(); })
+    if (!select.reads_mean()) return best_child(select, tree, parent);
+  return as_mover(env, tree, parent, [&] { return best_child(select, tree, parent); });
+}
 
 /// Counts a choice among two or more children that all have values, and whether it followed the highest mean.
 void note_choice(auto& tree, NodeId parent, NodeId chosen) {
@@ -143,7 +150,7 @@ Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& 
       if (value_first(options, tree, place)) return place;
       if (node.status == Status::open && grows_first(options, node)) return place;
     }
-    const Sibling child = as_mover(env, tree, place.node, [&] { return best_child(select, tree, place.node); });
+    const Sibling child = best_for_mover<!noted>(select, env, tree, place.node);
     if (child.node == no_node) return place;
     if constexpr (noted) note_choice(tree, place.node, child.node);
     place = below(place, child);

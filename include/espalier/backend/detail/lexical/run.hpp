@@ -34,6 +34,7 @@ struct LexicalRun {
 /// Writes runs. Only one thread may use it. A passage is indexed as its title, a line end and its text.
 class LexicalRunWriter {
  public:
+  template <class = void>
   LexicalRun operator()(const AnyCorpus& corpus, std::size_t begin, std::size_t end, const Analyzer& analyzer) {
     LexicalRun run;
     Hasher hasher;
@@ -83,6 +84,7 @@ class LexicalRunWriter {
   }
 
   /// Sorts the terms, writes each with its postings, and clears the state for the next run.
+  template <class = void>
   void write(std::string& out) {
     std::vector<std::pair<std::string_view, std::uint32_t>> order(numbers_.begin(), numbers_.end());
     std::sort(order.begin(), order.end());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/backend/hybrid.hpp>
+#include <espalier/backend/fusion.hpp>
 #include <espalier/method/decouple/options.hpp>
 #include <espalier/method/decouple/prompts.hpp>
 #include <espalier/rag/environment.hpp>
@@ -90,8 +90,8 @@ class DecoupleRagEnvironment {
     const std::vector<Passages> found = co_await espalier::detail::Gather(std::move(asked));
     std::size_t most = 0;
     for (const Passages& list : found) most = std::max(most, list.size());
-    co_return state.with(action).with(rag::Segment(
-        backend::Hybrid::fuse(found, static_cast<std::uint32_t>(most), backend::HybridOptions().constant)));
+    Passages fused = backend::detail::fuse(found, static_cast<std::uint32_t>(most), backend::detail::fusion_constant);
+    co_return state.with(action).with(rag::Segment(std::move(fused)));
   }
 
   rag::Environment loop_;
