@@ -109,6 +109,8 @@ def test_where_a_name_still_lives_elsewhere_only_what_lost_it_is_told(files, tmp
             esp.Method("decex", set={name: 1})
     with pytest.raises(TypeError, match=r"^Uct\(\): option 'normalise' is gone since 0.3.0"):
         esp.search.Uct(normalise="minmax")  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match=r"^option 'thinking' is one of runs with a folder"):
+        esp.Method("direct", set={"thinking": "on"})
     for name, instead in (("protocol", "protocol=tools"), ("thinking", "thinking=on")):
         with pytest.raises(ValueError, match=rf"^setting '{name}' is gone since 0.3.0: --set {instead}"):
             check("expand", {name: "tools"})

@@ -80,12 +80,8 @@ def test_the_record_names_the_settings_that_decide_trees(files: Path, tmp_path: 
                 assert step in part, one.record
                 part = part[step]
     assert esp.expand(**settings, limit=1, set={"n": 1}, in_flight=2, timeout=9.0).recognised
-    for changed in (
-        {"seed": 2},
-        {"rerank_depth": 9, "reranker": "http://127.0.0.1:9/rerank"},
-        {"api": "completions"},
-        {"set": {"n": 1, "thinking": "on"}},
-    ):
+    reranked = {"rerank_depth": 9, "reranker": "http://127.0.0.1:9/rerank"}
+    for changed in ({"seed": 2}, reranked, {"api": "completions"}, {"set": {"n": 1, "thinking": "on"}}):
         with pytest.raises(ValueError, match="this folder holds a run with another"):
             esp.expand(**settings, **{"limit": 1, "set": {"n": 1}, **changed})
 

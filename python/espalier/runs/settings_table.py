@@ -28,8 +28,7 @@ def joined(setting: str, address: str, shown: str) -> str:
 
 
 def addressed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with bare addresses, beside what these named. Raises ValueError for what is not allowed or said
-    twice."""
+    """The settings with bare addresses, beside what these named. Raises ValueError for what is bad or said twice."""
     plain = dict(settings)
     for setting, parts in PARTS.items():
         address = plain.get(setting)
