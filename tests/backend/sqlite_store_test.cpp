@@ -251,6 +251,7 @@ TEST_CASE_FIXTURE(test::InFolder, "an empty file becomes a journal") {
 TEST_CASE_FIXTURE(test::InFolder, "a place where no file can be is an error that names the file") {
   const std::string missing = folder / "no/such/folder/journal.sqlite";
   CHECK(contains(message_of([&] { SqliteStore store(missing); }), missing + ": unable to open"));
+  CHECK(contains(message_of([] { SqliteStore store("/dev/null"); }), "/dev/null: is no file"));
   CHECK(contains(message_of([&] { SqliteStore store(folder.path().string()); }), folder.path().string()));
   CHECK(contains(message_of([&] { SqliteStore store(":memory:"); }), "no write-ahead log"));
 }

@@ -26,6 +26,8 @@ class JournalFile {
   enum class Open { existing, or_create };
 
   explicit JournalFile(std::string file, Open open = Open::existing) : file_(std::move(file)) {
+    struct stat found{};  // SQLite would write beside a device, and wait for a pipe
+    if (::stat(file_.c_str(), &found) == 0 && !S_ISREG(found.st_mode)) throw StoreError(file_ + ": is no file");
     if (open == Open::existing && !writable()) {
       connect(SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, read_only_uri());
       check_schema();
