@@ -60,13 +60,11 @@ void bind_client(Bound&& bound, T (*make)(const backend::HttpOptions&, Own...), 
       py::arg("attempts") = 0, py::arg("wait") = 0.0);
 }
 
-using Endpoints = std::vector<std::string>;
-
 OpenAi make_openai(const backend::HttpOptions& http, const std::string& url, const std::string& model,
-                   const Endpoints& endpoints, const std::string& revision, const std::string& api,
+                   const std::vector<std::string>& endpoints, const std::string& revision, const std::string& api,
                    const std::string& server, bool stream, const std::string& extra_body, const std::string& thinking,
                    const std::string& finish_reasons, const std::string& api_key_env, const std::string& api_key_file,
-                   bool in_process) {
+                   const std::string& session, bool in_process) {
   if (api != "chat" && api != "completions") bad_option("api", api, "chat, completions");
   const auto known = std::make_shared<std::optional<backend::Server>>(backend::detail::server_named(server));
   backend::OpenAiOptions options{.url = url,
@@ -81,6 +79,7 @@ OpenAi make_openai(const backend::HttpOptions& http, const std::string& url, con
                                  .extra_body = extra_body,
                                  .thinking = thinking,
                                  .finish_reasons = finish_reasons,
+                                 .session = session,
                                  .in_process = in_process,
                                  .http = http};
   const auto fingerprint = backend::OpenAi(watched(options)).fingerprint();
@@ -140,16 +139,17 @@ HttpReranker make_reranker(const backend::HttpOptions& http, const std::string& 
 void bind_http(py::module_& m) {
   bind_client(
       part_class<OpenAi>(m, "OpenAi", "A language model behind a server that speaks OpenAI's protocol."), &make_openai,
-      py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = Endpoints(), py::arg("revision") = "",
+      py::arg("url"), py::arg("model"), py::kw_only(), py::arg("endpoints") = py::list(), py::arg("revision") = "",
       py::arg("api") = "chat", py::arg("server") = "auto", py::arg("stream") = false, py::arg("extra_body") = "",
       py::arg("thinking") = "", py::arg("finish_reasons") = "", py::arg("api_key_env") = "OPENAI_API_KEY",
-      py::arg("api_key_file") = "", py::arg("in_process") = false,
-      "The key is read from the file or the environment variable. `endpoints`: further servers with the model, as URL "
-      "or URL*WEIGHT. `server` is their sort: vllm, sglang, llamacpp, ollama, openai, other, or auto: the first is "
-      "asked. `deadline` is in seconds, over all attempts of a request; after a twentieth of it without a reply the "
-      "logger 'espalier' warns. `wait`: seconds for a server that is starting. `in_process`: llama.cpp in this "
-      "process; a prompt longer than its context gets a completion that says so. `thinking`: on, off, or the most "
-      "tokens of a thought. `finish_reasons`: endings of this server's answers besides the usual ones, as NAME,NAME.");
+      py::arg("api_key_file") = "", py::arg("session") = "", py::arg("in_process") = false,
+      "`endpoints`: further servers with the model, as URL or URL*WEIGHT. `server` is their sort: vllm, sglang, "
+      "llamacpp, ollama, openai, other, or auto: the first is asked. `deadline` is in seconds, over all attempts of a "
+      "request; after a twentieth of it without a reply the logger 'espalier' warns. `wait`: seconds for a server that "
+      "is starting. `in_process`: llama.cpp in this process; a prompt longer than its context gets a completion that "
+      "says so. `thinking`: on, off, or the most tokens of a thought. `finish_reasons`: endings of this server's "
+      "answers besides the usual ones, as NAME,NAME. `session`: a header NAME:TEMPLATE or a field NAME=TEMPLATE for "
+      "routers, {question} becomes a hash.");
 
   bind_client(part_class<HttpRetriever>(m, "HttpRetriever", "A retriever behind a server."), &make_retriever,
               py::arg("url"), py::arg("name") = "default", py::kw_only(), py::arg("api") = "search-r1",

@@ -165,8 +165,8 @@ class OpenAi(Model):
     def __init__(
         self, url: str, model: str, *, endpoints: Sequence[str] = ..., revision: str = ..., api: str = ...,
         server: str = ..., stream: bool = ..., extra_body: str = ..., thinking: str = ..., finish_reasons: str = ...,
-        api_key_env: str = ..., api_key_file: str = ..., in_process: bool = ..., in_flight: int = ...,
-        timeout: float = ..., deadline: float = ..., attempts: int = ..., wait: float = ...,
+        api_key_env: str = ..., api_key_file: str = ..., session: str = ..., in_process: bool = ...,
+        in_flight: int = ..., timeout: float = ..., deadline: float = ..., attempts: int = ..., wait: float = ...,
     ) -> None: ...  # fmt: skip
 
 class RerankRequest:

@@ -276,10 +276,7 @@ OpenAiOptions at(const std::vector<const FaultServer*>& servers, std::vector<dou
   return options;
 }
 Prompt about(std::uint64_t question, std::uint32_t number) {
-  PromptBody body;
-  body.messages = {{"user", "question " + std::to_string(question) + "." + std::to_string(number)}};
-  body.affinity = mix64(question);
-  return Prompt(std::make_shared<const PromptBody>(std::move(body)), 1, 0);
+  return test::of_question(mix64(question), "question " + std::to_string(question) + "." + std::to_string(number));
 }
 /// `each` prompts of each question, questions taking turns.
 std::vector<Prompt> prompts(std::uint64_t questions, std::uint32_t each) {
@@ -446,14 +443,8 @@ TEST_CASE("equal greedy prompts of several questions are asked once, sampled one
     const ModelPort model =
         scheduler.model(std::unique_ptr<Service<Prompt, Completion>>(std::make_unique<OpenAi>(at({&a, &b}))));
     std::vector<Task<Completion>> tasks;
-    for (const std::uint64_t question : {1, 2}) {
-      PromptBody body;
-      body.messages = {{"user", "question 1.0"}};
-      body.sampling.temperature = temperature;
-      body.affinity = question;
-      tasks.push_back(
-          model.ask(Prompt(std::make_shared<const PromptBody>(body), question == 1 ? 1 : seed_of_second, 0)));
-    }
+    tasks.push_back(model.ask(test::of_question(1, "question 1.0", temperature)));
+    tasks.push_back(model.ask(test::of_question(2, "question 1.0", temperature, seed_of_second)));
     for (const auto& completion : scheduler.run(std::move(tasks))) CHECK(completion.text == "question 1.0");
     CHECK(model.accounts().logical == 2);
     return model.accounts().shared;

@@ -57,6 +57,14 @@ inline std::shared_ptr<const PromptBody> body(std::vector<PromptBody::Message> m
   return std::make_shared<const PromptBody>(std::move(body));
 }
 
+inline Prompt of_question(std::uint64_t question, const std::string& text, double heat = 0, std::uint64_t seed = 1) {
+  PromptBody body;
+  body.messages = {{"user", text}};
+  body.sampling.temperature = heat;
+  body.affinity = question;
+  return {std::make_shared<const PromptBody>(std::move(body)), seed, 0};
+}
+
 inline bool holds(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 /// Asks for everything at once and returns the outcomes in order.

@@ -78,6 +78,14 @@ bool recovers_from(const Answer& first) {
   const auto outcome = test::ask(model, {Prompt("q")})[0];
   return outcome.ok() && outcome.value().text == "good" && model.accounts().requests == 2;
 }
+/// The completion of a chat whose message has these fields.
+Completion said(const std::string& message, bool stream = false) {
+  const std::string choice =
+      R"({"choices":[{"index":0,")" + std::string(stream ? "delta" : "message") + R"(":{)" + message + "}";
+  const std::string end = R"(,"finish_reason":"stop"}],"usage":{"completion_tokens":1}})";
+  const std::string reply = stream ? "data: " + choice + end + "\n\ndata: [DONE]\n\n" : choice + end;
+  return outcome_of(reply, {.stream = stream}).value();
+}
 
 }  // namespace
 
@@ -133,8 +141,7 @@ TEST_CASE("seeds are those of the samples, kept below 2^31") {
   CHECK(seeds == std::vector<std::string>{R"("seed":0})", R"("seed":2147483647})"});
 }
 
-TEST_CASE(
-    "a raw prompt goes to plain completions, and so do chat prompts where chat is off, the last words at their end") {
+TEST_CASE("a raw prompt goes to plain completions, and chat prompts where chat is off, the last words at their end") {
   FaultServer server(Answer{.body = R"({"choices":[{"index":0,"text":" world","finish_reason":"stop"}]})"});
   OpenAi chat(options(server));
   const Completion answer = test::ask(chat, {Prompt(test::body({{"", "hello"}}), 0, 0)})[0].value();
@@ -158,19 +165,17 @@ TEST_CASE("extra_body is merged into the body: it replaces, adds and, with null,
         R"("guided":{"a":[1,2]},"x":2,"max_completion_tokens":9})");
 }
 
-TEST_CASE(
-    "where the server draws n samples, neighbouring samples of one prompt share a message and are told apart by "
-    "index") {
+TEST_CASE("where the server draws n samples, neighbours of one prompt share a message, told apart by index") {
   FaultServer server(Answer{.body = choices({2, 0, 1}, R"({"prompt_tokens":10,"completion_tokens":8})")});
   OpenAi model(options(server, {.server = Server::openai}));
   const auto outcomes = test::ask(model, samples(3));
   CHECK(server.received().size() == 1);
   CHECK(test::holds(server.received()[0].body, R"("n":3,"seed":100})"));
-  for (std::size_t i = 0; i < 3; ++i) CHECK(outcomes[i].value().text == "c" + std::to_string(i));
   CHECK(outcomes[0].value().prompt_tokens == 10);
-  CHECK(outcomes[0].value().completion_tokens == 3);
-  CHECK(outcomes[1].value().completion_tokens == 3);
-  CHECK(outcomes[2].value().completion_tokens == 2);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(outcomes[i].value().text == "c" + std::to_string(i));
+    CHECK(outcomes[i].value().completion_tokens == (i < 2 ? 3 : 2));
+  }
   CHECK(model.accounts().requests == 1);
   CHECK(model.accounts().paid_applied == 3);
 }
@@ -194,11 +199,9 @@ TEST_CASE("a short reply has only the missing samples asked again, under their o
   const auto requests = server.received();
   REQUIRE(requests.size() == 3);
   CHECK(test::holds(requests[0].body, R"("n":4,"seed":100})"));
-  std::vector<std::string> tails{requests[1].body.substr(requests[1].body.find(",\"max_completion_tokens\"")),
-                                 requests[2].body.substr(requests[2].body.find(",\"max_completion_tokens\""))};
-  std::sort(tails.begin(), tails.end());
-  CHECK(tails == std::vector<std::string>{R"(,"max_completion_tokens":512,"seed":101})",
-                                          R"(,"max_completion_tokens":512,"seed":103})"});
+  const std::string again = requests[1].body + requests[2].body;
+  for (const char* seed : {"101", "103"})
+    CHECK(test::holds(again, std::string(R"(,"max_completion_tokens":512,"seed":)") + seed + '}'));
   CHECK(outcomes[2].value().text == "c2");
   CHECK(outcomes[3].value().text == "c0");
 }
@@ -233,10 +236,9 @@ TEST_CASE("permanent failures are reported at once") {
     CHECK(test::holds(failure.message, "/v1/chat/completions: HTTP " + std::to_string(status) + ": no such thing"));
     CHECK(!test::holds(failure.message, "given up"));
   }
-  CHECK(failure_under({.body = R"({"error":{"message":"pay","code":"insufficient_quota"}})", .status = 429}).kind ==
-        Kind::permanent);
-  CHECK(failure_under({.body = R"({"error":{"message":"pay","type":"insufficient_quota","code":null}})", .status = 429})
-            .kind == Kind::permanent);
+  for (const char* quota : {R"("code":"insufficient_quota")", R"("type":"insufficient_quota","code":null)"})
+    CHECK(failure_under({.body = R"({"error":{"message":"pay",)" + std::string(quota) + "}}", .status = 429}).kind ==
+          Kind::permanent);
 }
 
 TEST_CASE("the server's words are found in every shape") {
@@ -316,7 +318,6 @@ TEST_CASE("replies without end hold little memory, however many, and the others 
 }
 
 TEST_CASE("no reply grows where all under way have twice max_receiving_bytes, even if others hold them") {
-  using namespace backend::detail;
   FaultServer server(Answer{.body = std::string(100, 'x')});
   const HttpOptions limits = test::quick({.max_receiving_bytes = 1000});
   const auto endpoint = std::make_shared<const HttpEndpoint>(Url(server.url("/")), "", limits);
@@ -366,8 +367,7 @@ TEST_CASE("a refused connection is a transport failure that names the address wi
   const auto failure = test::failure_of(test::ask(model, {Prompt("q")})[0]);
   CHECK(failure.kind == Kind::transport);
   CHECK(failure.message.find("POST http://127.0.0.1:") == 0);
-  // The words between are libcurl's, and its releases write them in more than one way.
-  CHECK(test::holds(failure.message, "/v1/chat/completions: "));
+  CHECK(test::holds(failure.message, "/v1/chat/completions: "));  // then words of libcurl, which vary
   CHECK(test::holds(failure.message, "connect to server (given up after attempt 2)"));
   CHECK(!test::holds(failure.message, "hunter"));
   CHECK(model.accounts().requests == 2);
@@ -389,8 +389,7 @@ TEST_CASE("a pause is asked for in seconds, as a date or in milliseconds, and no
     CHECK(test::holds(test::failure_of(test::ask(model, {Prompt("q")})[0]).message, more));
     return model.accounts().requests;
   };
-  CHECK(requests("Retry-After: 3600\r\n", "1: the server asks by 'Retry-After: 3600' to wait beyond the deadline)") ==
-        1);
+  CHECK(requests("Retry-After: 3600\r\n", "the server asks by 'Retry-After: 3600' to wait beyond the deadline)") == 1);
   for (const char* longer :
        {"retry-after:3600\r\n", "Retry-After-Ms: 3600000\r\n", "Retry-After: Sun, 07 Nov 2094 08:49:37 GMT\r\n",
         "retry-after-ms: 3600000\r\nRetry-After: 1\r\n", "retry-after-ms: inf\r\nRetry-After: 3600\r\n"})
@@ -439,17 +438,13 @@ TEST_CASE("a stop string that the server took away is put back") {
   CHECK(text_of(chat_reply("line", "stop")) == "line");
 }
 
-TEST_CASE("a tag that the prompt left open is closed, one that it shows closed is not") {
+TEST_CASE("a tag that the prompt left open is closed, one that it shows closed is not, by the protocol's marks too") {
   PromptBody body;
   body.sampling.stop = {"</answer>"};
   body.messages.push_back({"user", "such as <answer> x </answer>. Go on: <answer>"});
   CHECK(missing_stop("Paris", body, std::nullopt) == "</answer>");
   body.messages.back().content = "such as <answer> x </answer>. Go on";
   CHECK(missing_stop("Paris", body, std::nullopt) == "");
-}
-
-TEST_CASE("marks of the method's protocol count as tags") {
-  PromptBody body;
   body.sampling.stop = {"[end]", "[halt]"};
   auto protocol = std::make_shared<Protocol>();
   protocol->tags = {{"answer", "[begin]", "[end]"}};
@@ -465,23 +460,12 @@ TEST_CASE("thoughts that the server splits off stand in front as a think block")
   CHECK(text_of(with(R"("reasoning_content":"hm","content":"yes")")) == "<think>\nhm\n</think>\nyes");
   CHECK(text_of(with(R"("reasoning":"hm","content":"yes")")) == "<think>\nhm\n</think>\nyes");
   CHECK(text_of(with(R"("reasoning_content":null,"content":"yes")")) == "yes");
-  CHECK(text_of(with(R"("reasoning_content":"hm","content":null)", "length")) == "<think>\nhm\n</think>\n");
+  const auto cut = outcome_of(with(R"("reasoning_content":"hm","content":null)", "length"), {}).value();
+  CHECK(cut.text == "<think>\nhm\n</think>\n");
+  CHECK(cut.finish == Completion::Finish::length);
   CHECK(text_of(with(R"("reasoning_content":"</answer>","content":"<answer>b")"), {"</answer>", "\n"}) ==
         "<think>\n</answer>\n</think>\n<answer>b</answer>");
 }
-
-namespace {
-
-/// The completion of a chat whose message has these fields.
-Completion said(const std::string& message, bool stream = false) {
-  const std::string choice =
-      R"({"choices":[{"index":0,")" + std::string(stream ? "delta" : "message") + R"(":{)" + message + "}";
-  const std::string end = R"(,"finish_reason":"stop"}],"usage":{"completion_tokens":1}})";
-  const std::string reply = stream ? "data: " + choice + end + "\n\ndata: [DONE]\n\n" : choice + end;
-  return outcome_of(reply, {.stream = stream}).value();
-}
-
-}  // namespace
 
 TEST_CASE("a content in parts is their text, whole or in a stream, and a part that is no text damages the reply") {
   for (const bool stream : {false, true}) {
@@ -517,16 +501,6 @@ TEST_CASE("a refusal is the text of a reply that is refused, whole, in parts or 
     }
 }
 
-TEST_CASE("a reply whose limit went into the thought is a completion of its thought, cut at its length") {
-  const Completion thought =
-      outcome_of(
-          R"({"choices":[{"index":0,"message":{"content":null,"reasoning_content":"hm"},"finish_reason":"length"}]})",
-          {})
-          .value();
-  CHECK(thought.text == "<think>\nhm\n</think>\n");
-  CHECK(thought.finish == Completion::Finish::length);
-}
-
 TEST_CASE("a prompt that is too long for a model of this process gets a completion that says so") {
   const std::string too_long =
       R"({"error":{"code":400,"type":"exceed_context_size_error","message":"request (602 tokens) )"
@@ -540,12 +514,9 @@ TEST_CASE("a prompt that is too long for a model of this process gets a completi
   CHECK_FALSE(outcome_of(R"({"error":{"message":"no such field"}})", {.in_process = true}, 400).ok());
 }
 
-TEST_CASE("bytes that are not UTF-8 and halves of surrogate pairs are asked for again") {
+TEST_CASE("bytes that are not UTF-8 and halves of surrogate pairs are asked for again, and at last become U+FFFD") {
   CHECK(recovers_from({.body = "{\"choices\":[{\"index\":0,\"message\":{\"content\":\"a\xff\xc3z\"}}]}"}));
   CHECK(recovers_from({.body = R"({"choices":[{"index":0,"message":{"content":"a\ud800z"}}]})"}));
-}
-
-TEST_CASE("where they come again and again they become U+FFFD") {
   const std::string bad = "\xEF\xBF\xBD";
   const auto text = [](const std::string& json) {
     return text_of(R"({"choices":[{"index":0,"message":{"content":")" + json + R"("},"finish_reason":"stop"}]})");
@@ -567,20 +538,48 @@ TEST_CASE("many requests share few connections and all arrive, whatever their or
   std::vector<Prompt> prompts;
   for (int i = 0; i < 400; ++i) prompts.emplace_back("question " + std::to_string(i));
   const auto outcomes = test::ask(model, prompts);
-  int connections = 0;
   for (std::size_t i = 0; i < outcomes.size(); ++i) CHECK(outcomes[i].value().text == "question " + std::to_string(i));
-  for (const auto& request : server.received()) connections = std::max(connections, request.connection + 1);
-  CHECK(connections <= 16);
+  for (const auto& request : server.received()) CHECK(request.connection < 16);
   CHECK(model.accounts().requests == 400);
 }
 
-TEST_CASE("waiting requests leave in the order they came") {
-  FaultServer server(Answer{.body = chat_reply("a")});
-  OpenAi model(options(server, {.http = {.max_in_flight = 1}}));
+TEST_CASE("waiting requests leave in the order they came, to llama.cpp the oldest question's first, newest to oldest") {
   std::vector<Prompt> prompts;
-  for (int i = 0; i < 5; ++i) prompts.emplace_back("question " + std::to_string(i));
-  test::ask(model, prompts);
-  for (std::size_t i = 0; i < 5; ++i) CHECK(test::holds(server.received()[i].body, "question " + std::to_string(i)));
+  for (const std::string text : {"<a1", "<b2", "<a3", "<05", "<b6", "<07", "<a8", "<a9"}) {  // 0: of no question
+    const char question = text[text.size() - 2];
+    prompts.push_back(test::of_question(question == '0' ? 0 : static_cast<std::uint64_t>(question), text));
+  }
+  FaultServer server([](const Received& request, std::size_t number) {
+    if (request.path == "/props") return Answer{.body = R"({"total_slots":3})"};
+    return number > 17 ? Answer{.fault = Fault::stall} : Answer{.body = chat_reply("t")};
+  });
+  for (const Server kind : {Server::other, Server::llamacpp}) {
+    OpenAi model(options(server, {.server = kind, .http = {.max_in_flight = 1}}));
+    test::ask(model, prompts);
+  }
+  OpenAi model(options(server, {.server = Server::llamacpp}));  // one of a question
+  for (std::size_t i = 0; i < prompts.size(); ++i) model.submit(i, prompts[i]);
+  while (server.received().size() < 21) CHECK(model.poll(std::chrono::milliseconds(50)).empty());
+  CHECK(model.poll(std::chrono::milliseconds(50)).empty());
+  std::vector<std::string> order;
+  for (const Received& request : server.received())
+    order.push_back(request.path == "/props" ? "" : request.body.substr(request.body.find('<') + 1, 2));
+  std::sort(order.begin() + 18, order.end());
+  CHECK(order == std::vector<std::string>{"a1", "b2", "a3", "05", "b6", "07", "a8", "a9", "",   "a9", "a8",
+                                          "a3", "a1", "b6", "b2", "05", "07", "",   "05", "a9", "b6"});
+}
+
+TEST_CASE("a session tells routers by a header or a field which requests are of one question") {
+  const auto sent = [](const std::string& session, std::uint64_t question) {
+    const std::vector asked{test::of_question(question, "q")};
+    return test::exchange<OpenAi>(OpenAiOptions{.session = session}, "/v1", asked, chat_reply("a"), 200).request;
+  };
+  const Received plain = sent("", 0xabc), header = sent("X-Session: q-{question}", 0xabc);
+  CHECK(header.body == plain.body);
+  CHECK(test::holds(header.headers, "x-session: q-0000000000000abc\r\n"));
+  CHECK(test::holds(header.headers, "content-type: application/json\r\n"));
+  CHECK(sent("user={question}", 0xabc).body == R"({"user":"0000000000000abc",)" + plain.body.substr(1));
+  CHECK(!test::holds(sent("X-Session: q-{question}", 0).headers, "x-session"));
 }
 
 TEST_CASE("a cancelled request closes its connection, is not answered, and frees its slot") {
@@ -657,8 +656,7 @@ TEST_CASE("a client may be destroyed with requests in every state") {
   FaultServer server([](const Received&, std::size_t number) {
     return number % 2 ? Answer{.status = 503} : Answer{.fault = Fault::stall};
   });
-  OpenAiOptions chosen = options(server);
-  chosen.http.max_in_flight = 8;
+  OpenAiOptions chosen = options(server, {.http = {.max_in_flight = 8}});
   chosen.http.backoff_s = chosen.http.backoff_limit_s = 20;
   OpenAi model(chosen);
   for (std::size_t i = 0; i < 20; ++i) model.submit(i, Prompt("q"));
@@ -745,7 +743,6 @@ TEST_CASE("authorities are those of the environment, else libcurl's where it has
   test::write_bytes(here, "a certificate");
   test::write_bytes(later, "a certificate");
   const std::array usual = {absent.c_str(), here.c_str(), later.c_str()};
-
   CHECK(authorities_file("mine.pem", absent.c_str(), usual) == "mine.pem");
   CHECK(authorities_file("", absent.c_str(), usual) == here);
   CHECK(authorities_file(nullptr, absent.c_str(), usual) == here);
@@ -756,9 +753,8 @@ TEST_CASE("authorities are those of the environment, else libcurl's where it has
 
 TEST_CASE("TLS to a server that has none is a transport failure") {
   FaultServer server(Answer{.body = chat_reply("a")});
-  OpenAiOptions chosen = options(server);
+  OpenAiOptions chosen = options(server, {.http = {.max_attempts = 1}});
   chosen.url = "https" + server.url("/v1").substr(4);
-  chosen.http.max_attempts = 1;
   chosen.http.timeout_s = 2;
   OpenAi model(chosen);
   const auto failure = test::failure_of(test::ask(model, {Prompt("q")})[0]);
@@ -766,16 +762,21 @@ TEST_CASE("TLS to a server that has none is a transport failure") {
   CHECK(failure.message.find("POST https://127.0.0.1:") == 0);
 }
 
+/// What the exception for a bad option says, "" if there is none.
+std::string invalid(auto make) {
+  try {
+    make();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST_CASE("bad options are named") {
-  const auto message = [](auto change) -> std::string {
+  const auto message = [](auto change) {
     OpenAiOptions chosen{.model = "m"};
     change(chosen);
-    try {
-      OpenAi model(chosen);
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
+    return invalid([&] { OpenAi model(chosen); });
   };
   CHECK(message([](auto&) {}) == "");
   CHECK(test::holds(message([](auto& o) { o.model = ""; }), "'model'"));
@@ -793,6 +794,9 @@ TEST_CASE("bad options are named") {
     CHECK(test::holds(error, "'extra_body'"));
     CHECK(!test::holds(error, "hunter2"));
   }
+  for (const char* bad : {"x", ":{question}", "={question}", "x:1", "x y:{question}", "x\r\ny:{question}",
+                          "x:{question}\r\ny: 1", "x:{question}\xc3\xa9", "x={question}\"", "{question}"})
+    CHECK(test::holds(message([&](auto& o) { o.session = bad; }), "'session'"));
   CHECK(test::holds(message([](auto& o) { o.http.max_in_flight = 0; }), "'max_in_flight' is 0"));
   CHECK(test::holds(message([](auto& o) { o.http.timeout_s = 0; }), "'timeout_s'"));
   CHECK(test::holds(message([](auto& o) { o.http.connect_timeout_s = std::nan(""); }), "'connect_timeout_s'"));
@@ -803,12 +807,7 @@ TEST_CASE("bad options are named") {
 
 TEST_CASE("an extra body with a credential is refused by the field's name, at any depth") {
   const auto refused = [](const std::string& body) {
-    try {
-      backend::detail::check_extra_body(body);
-    } catch (const std::invalid_argument& error) {
-      return std::string(error.what());
-    }
-    return std::string();
+    return invalid([&] { backend::detail::check_extra_body(body); });
   };
   for (const std::string name : {"api_key", "X-API-Key", "azureApiKey", "AUTHORIZATION", "Proxy-Authorization",
                                  "access_token", "auth-token", "password", "aws_secret_access_key", "Cookie", "token",
@@ -846,6 +845,7 @@ TEST_CASE("the fingerprint is of the model, not of the address") {
   CHECK(changed([](auto& o) { o.extra_body = R"({"a":1})"; }));
   CHECK(!changed([](auto& o) { o.url = "https://elsewhere/v1"; }));
   CHECK(!changed([](auto& o) { o.server = Server::vllm; }));
+  CHECK(!changed([](auto& o) { o.session = "x:{question}"; }));
   CHECK(!changed([](auto& o) { o.http.max_in_flight = 3; }));
 }
 

@@ -133,14 +133,16 @@ def test_what_servers_had_read_before_is_told_by_purpose_and_changes_no_tree(fil
     words = ("expand", *inputs(files), "--limit", "3", "--constrain", "off", "--model-name", "m")
 
     def told(request: dict) -> tuple[int, bytes]:
+        request = {name: value for name, value in request.items() if name != "user"}
         return 200, ModelServer.respond(request)[1].replace(b'"total_tokens"', b'"cached_tokens": 2, "total_tokens"')
 
     with ModelServer(told) as server, ModelServer() as silent:
-        done = good(*words, "--model", server.url, "--out", tmp_path / "told")
+        done = good(*words, "--model", server.url + "?session=user=s-{question}", "--out", tmp_path / "told")
         asked = len(server.requests)
         kept = ("--journal", tmp_path / "told/journal.sqlite")
         others = [good(*words, "--model", server.url, *kept, "--out", tmp_path / "kept")]
         others += [good(*words, "--model", silent.url, "--out", tmp_path / "silent")]
+    assert len({request["user"] for request in server.requests if request["user"].startswith("s-")}) == 3
     summary = json.loads((tmp_path / "told/summary.json").read_text())
     cache = summary["prompt_cache"]
     assert set(cache) == {name for name, costs in summary["by_purpose"].items() if costs["prompt_tokens"]}
@@ -190,7 +192,6 @@ def test_a_purposes_model_has_servers_of_its_own(files: Path, tmp_path: Path):
     assert contents(tmp_path / "two") == contents(tmp_path / "one")
 
 
-@needs_http
 def test_bad_fleets_are_named(files: Path, tmp_path: Path):
     run = ["expand", *inputs(files), "--model-name", "m", "--out", tmp_path / "out"]
     url = "http://127.0.0.1:9/v1"

@@ -13,10 +13,14 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/llm/prompt.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,6 +44,7 @@ struct OpenAiOptions {
   std::string extra_body = {};                   ///< a JSON object merged into each body (openai_request.hpp)
   std::string thinking = {};  ///< "on", "off" or the tokens of a thought, "" = the model's default (user_fields.hpp)
   std::string finish_reasons = {};  ///< endings of answers besides the usual ones: NAME,NAME
+  std::string session = {};         ///< what names a request's question to routers (user_fields.hpp), "" = nothing
   bool in_process = false;          ///< llama.cpp in this process: nobody can give it another context while it runs
   HttpOptions http = {};
 };
@@ -65,6 +70,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
         request_(options_.model, options_.chat, options_.extra_body, options_.stream, options_.thinking),
+        session_(options_.session),
         key_(detail::read_api_key(options_.api_key_env, options_.api_key_file)),
         server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server, this->client()),
         fleet_(detail::fleet_of(options_)) {
@@ -87,16 +93,20 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
 
  private:
   [[nodiscard]] bool ollama() const { return server_.dialect().server == Server::ollama; }
-  /// A route below the URL, or Ollama's own.
-  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> at(const char* route, const char* native) const {
-    const auto address = [&](const detail::Url& base) { return ollama() ? base.with_path(native) : base.below(route); };
-    return std::make_shared<const detail::HttpEndpoint>(fleet_, address, key_, options_.http);
+  /// Where chats or plain texts go: a route below the URL, or Ollama's own. `header` is a further one, "" = none.
+  [[nodiscard]] std::shared_ptr<const detail::HttpEndpoint> route(bool chat, const std::string& header = "") const {
+    const auto address = [&](const detail::Url& base) {
+      if (ollama()) return base.with_path(chat ? "/api/chat" : "/api/generate");
+      return base.below(chat ? "/chat/completions" : "/completions");
+    };
+    return std::make_shared<const detail::HttpEndpoint>(fleet_, address, key_, options_.http, header);
   }
   bool prepared() override {
     if (!server_.known()) return false;
     if (!chat_) {
-      chat_ = at("/chat/completions", "/api/chat");
-      plain_ = at("/completions", "/api/generate");
+      chat_ = route(true);
+      plain_ = route(false);
+      chooses_ = server_.dialect().server == Server::llamacpp && server_.most_samples() > 1;
     }
     return true;
   }
@@ -107,9 +117,30 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
            next.shared_body() == group.back().shared_body() && next.seed() == group.back().seed() &&
            next.sample() == group.back().sample() + 1;
   }
+  /// First come, first served, but for llama.cpp, whose slots share nothing: each holds what it read last. There the
+  /// oldest question goes first, and each has one message there, its newest: so searches go depth-first in their slots.
+  std::size_t next(const std::deque<Item>& line, const Messages& under_way) override {
+    std::set<std::uint64_t> busy;
+    std::size_t all = 0, place = line.size(), size = 0;
+    for (const auto& [id, message] : under_way) all += message->requests.size(), busy.insert(message->affinity);
+    if (!chooses_ || all >= options_.http.max_in_flight) return all < options_.http.max_in_flight ? 0 : line.size();
+    busy.erase(0);  // of no question
+    std::pair<std::size_t, std::size_t> first(ages_.size() + line.size(), 0);
+    for (std::size_t at = 0, end = 0; at < line.size(); at = end) {
+      const std::uint64_t question = line[at].request.affinity();
+      const auto joined = [&] { return joins({&line[end - 1].request, 1}, line[end].request); };
+      for (end = at + 1; end < line.size() && end - at < server_.most_samples() && joined();) ++end;
+      const std::pair turn(ages_.try_emplace(question, ages_.size()).first->second, question ? line.size() - at : at);
+      if (busy.contains(question) || turn >= first) continue;
+      first = turn, place = at, size = end - at;
+    }
+    return all + size <= server_.most_samples() * fleet_->size() ? place : line.size();
+  }
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const Prompt> group, std::string& body) override {
     body = request_.write(group, server_.dialect());
-    return request_.chat(group.front().body()) ? chat_ : plain_;
+    const bool chat = request_.chat(group.front().body());
+    const std::string header = session_.mark(body, group.front().affinity());
+    return !header.empty() ? route(chat, header) : chat ? chat_ : plain_;
   }
   /// A prompt that is too long for the model's context stays so, however often the run is started.
   std::optional<Completion> understood(const BackendError& refused) override {
@@ -130,10 +161,12 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
 
   OpenAiOptions options_;
   detail::OpenAiRequest request_;
+  detail::Session session_;
   std::string key_;
   detail::ServerDialect server_;
   std::shared_ptr<detail::HttpFleet> fleet_;
   std::shared_ptr<const detail::HttpEndpoint> chat_, plain_;  ///< once the server's kind is known
+  std::map<std::uint64_t, std::size_t> ages_;                 ///< of questions in the order in which they came
 };
 
 }  // namespace espalier::backend

@@ -112,6 +112,7 @@ inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& 
   options.thinking = settings.model.thinking;
   options.finish_reasons = settings.model.finish_reasons;
   options.api_key_file = settings.servers.api_key_file;
+  options.session = settings.servers.session;
   options.http = http_options(settings);
   options.endpoints = endpoints;
   if (later && options.server == backend::Server::ollama)

@@ -91,6 +91,7 @@ struct Settings {
     std::string kind = "auto";
     bool stream = false;
     std::string api_key_file;
+    std::string session;  ///< what names a question to routers
     double timeout = 300, deadline = 600, wait = 0;
     int attempts = 0;
     std::shared_ptr<backend::HttpWatch> watch = nullptr;  ///< told of silent servers, null = nobody

@@ -102,6 +102,7 @@ inline std::vector<SettingGroup> settings_table(Settings& s) {
          "the kind of the model's server: vllm, sglang, llamacpp, ollama, openai or other. auto asks it"},
         {"stream", &s.servers.stream, "stream", "", "", "chunked replies, for gateways that cut silent connections"},
         {"api_key_file", &s.servers.api_key_file, "api-key-file", "FILE", "", "file of the key (else OPENAI_API_KEY)"},
+        {"session", &s.servers.session, "model?session", "NAME:TEMPLATE", "", "header, or by NAME= field, for routers"},
         {"timeout", &s.servers.timeout, "timeout", "S", "", "seconds per attempt"},
         {"deadline", &s.servers.deadline, "deadline", "S", "", "seconds per request with all its attempts"},
         {"attempts", &s.servers.attempts, "attempts", "N", "", "attempts per request, 0 = what the deadline allows"},

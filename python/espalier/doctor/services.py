@@ -21,7 +21,7 @@ SECONDS = 30.0
 LIMITS = ("timeout", "deadline")
 QUESTION = "Who wrote the first novel?"
 CONNECTION = ("api_key_file", "extra_body")
-MODEL = ("api", "server", "stream", *CONNECTION)
+MODEL = ("api", "server", "session", "stream", *CONNECTION)
 ENCODER = ("encoder", "encoder_name", "encoder_profile")
 PROMPTS = (
     *("method", "preset", "set", "constrain", "prompts", "seed"),

@@ -182,8 +182,8 @@ class _Resolved:
             name = f"{name}@{revision}"
         else:
             plain["model_revision"] = revision
+            plain["open_questions"] = plain.get("open_questions") or engine.slots  # each has a slot that knows it
         given = {option: plain[option] for option in ("timeout", "deadline") if plain.get(option) is not None}
-        body = plain.get("extra_body") or ""
         part = _core.OpenAi(
             engine.url,
             name,
@@ -191,7 +191,7 @@ class _Resolved:
             api=plain.get("api") or "chat",
             thinking=self._chosen("thinking"),
             finish_reasons=self._chosen("finish_reasons"),
-            extra_body=body if isinstance(body, str) else json.dumps(body),
+            extra_body=body if isinstance(body := plain.get("extra_body") or "", str) else json.dumps(body),
             **{**client(engine), **given},
         )
         self._backends[key] = Backend(part, None, name, engine.load, True)

@@ -48,6 +48,7 @@ class RunSettings(TypedDict, total=False):
     server: str | None
     stream: bool | None
     api_key_file: str | os.PathLike[str] | None
+    session: str | None
     timeout: float | None
     deadline: float | None
     attempts: int | None

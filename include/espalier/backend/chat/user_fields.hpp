@@ -4,9 +4,12 @@
 #include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
+#include <espalier/core/hash.hpp>
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -101,6 +104,38 @@ class Thinking {
  private:
   bool on_, asked_;
   int budget_ = 0;
+};
+
+/// Tells routers which requests are of one question: by a header "NAME:TEMPLATE", or a field "NAME=TEMPLATE". There
+/// `{question}` becomes 16 hexadecimal digits, a hash of the run's seed and the question's id.
+class Session {
+ public:
+  /// "" = none. Throws std::invalid_argument for what cannot be sent.
+  explicit Session(const std::string& option) {
+    if (option.empty()) return;
+    constexpr std::string_view letters = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
+    const auto inside = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
+    const std::size_t end = std::min(option.find_first_not_of(letters), option.size() - 1);
+    name_ = option.substr(0, end + 1);  // with its sign
+    text_ = option.substr(end + 1);
+    const bool split = end > 0 && (option[end] == ':' || option[end] == '=');
+    if (!split || !std::ranges::all_of(text_, inside) || text_.find(slot) == text_.npos)
+      bad_option("session", option, "NAME:TEMPLATE for a header, NAME=TEMPLATE for a field, with {question}");
+  }
+  /// Marks the body of a message, a JSON object with other fields, or returns a header for it. Question 0 has neither.
+  std::string mark(std::string& body, std::uint64_t question) const {
+    if (name_.empty() || question == 0) return "";
+    std::string text = text_;
+    for (std::size_t at = 0; (at = text.find(slot)) != text.npos;)
+      text.replace(at, slot.size(), Hash{0, question}.hex().substr(16));
+    if (name_.back() == ':') return name_ + text;
+    body.insert(1, '"' + name_.substr(0, name_.size() - 1) + "\":\"" + text + "\",");
+    return "";
+  }
+
+ private:
+  static constexpr std::string_view slot = "{question}";
+  std::string name_, text_;
 };
 
 }  // namespace espalier::backend::detail

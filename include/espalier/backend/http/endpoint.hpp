@@ -148,9 +148,9 @@ class HttpEndpoint {
       : HttpEndpoint(
             std::make_shared<HttpFleet>(std::vector<Replica>{{url.text()}}, options),
             [](const Url& base) { return Url(base.text()); }, api_key, options) {}
-  /// For every server of a fleet. `route` makes the request's address from the server's.
+  /// For every server of a fleet. `route` makes the request's address from the server's. `header` is a further line.
   HttpEndpoint(std::shared_ptr<HttpFleet> fleet, const std::function<Url(const Url&)>& route,
-               const std::string& api_key, HttpOptions options)
+               const std::string& api_key, HttpOptions options, const std::string& header = "")
       : fleet_(std::move(fleet)), options_(std::move(options)), headers_(nullptr, &curl_slist_free_all) {
     name_ = fleet_->shown(0);
     secrets_.add(api_key);
@@ -163,6 +163,7 @@ class HttpEndpoint {
     add_header("Content-Type: application/json");
     add_header("Expect:");  // never wait for "100 Continue"
     if (!api_key.empty()) add_header("Authorization: Bearer " + api_key);
+    if (!header.empty()) add_header(header);
   }
   [[nodiscard]] HttpFleet& fleet() const { return *fleet_; }
   [[nodiscard]] const std::string& url(std::size_t server) const { return urls_[server]; }

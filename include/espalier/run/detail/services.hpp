@@ -145,7 +145,8 @@ class Services {
     const std::string main = model_label;
     for (const Settings::ModelFor& other : settings.model.others) {
       auto backend = journal(make_model(other, settings, known, skills));
-      ports.models.insert_or_assign(other.purpose, scheduler.model(std::move(backend.service), at_once(settings)));
+      ports.models.insert_or_assign(other.purpose,
+                                    scheduler.model(std::move(backend.service), at_once(other.model, settings)));
       add(ports.models.at(other.purpose), backend);
       if (backend.label != main) model_label += fmt::format(", {}: {}", other.purpose, backend.label);
     }
@@ -178,7 +179,7 @@ class Services {
 
  private:
   Services(Scheduler& scheduler, const Settings& settings, ModelBackend model, RetrieverBackend retriever)
-      : ports(scheduler.model(std::move(model.service), at_once(settings)),
+      : ports(scheduler.model(std::move(model.service), at_once(settings.model.url, settings)),
               scheduler.retriever(std::move(retriever.service), settings.execution.in_flight)),
         model_label(model.label),
         retriever_label(retriever.label),
@@ -193,9 +194,10 @@ class Services {
     models_.push_back(counted(port, model));
     if (model.fleet) fleets_.push_back(model.fleet);
   }
-  /// Requests to a model at once. A batch file takes all: requests behind a limit would be lost with their trees.
-  static std::size_t at_once(const Settings& settings) {
-    return settings.journal.batch_file.empty() ? settings.execution.in_flight : Scheduler::unlimited;
+  /// Requests to a model at once. A batch file takes all, and a server's client, which has a limit and chooses in them.
+  static std::size_t at_once(const std::string& model, const Settings& settings) {
+    const bool all = is_model_server(model) || !settings.journal.batch_file.empty();
+    return all ? Scheduler::unlimited : settings.execution.in_flight;
   }
   EncoderPort encoder(Scheduler& scheduler, EncoderBackend backend, const Settings& settings,
                       const RunJournal& journal) {

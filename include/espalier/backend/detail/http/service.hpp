@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -36,9 +37,10 @@ class HttpService : public Service<In, Out> {
   }
   void submit(Ticket ticket, const In& request) final { waiting_.emplace_back(ticket, request); }
   std::vector<Reply<Out>> poll(std::chrono::milliseconds wait) final {
-    dispatch();
+    if (!std::exchange(answered_, false) || !chooses_ || wait.count() > 0) dispatch();
     if (ready_.empty()) client_->run_once(wait);
     for (const auto& reply : ready_) accounts_.paid_applied += reply.outcome.ok();
+    answered_ = !ready_.empty();
     return std::exchange(ready_, {});
   }
   [[nodiscard]] bool batch() const final { return false; }
@@ -79,8 +81,8 @@ class HttpService : public Service<In, Out> {
   std::shared_ptr<const HttpEndpoint> endpoint_;  ///< of a service with one route
   bool joins_ = false;        ///< read() joins what a body's repair has marked, and counts what stays broken
   std::size_t replaced_ = 0;  ///< U+FFFD of the body under way, for what is no Unicode
+  bool chooses_ = false;      ///< next() chooses. What replies lead to joins the line before it moves on
 
- private:
   /// False while the service asks its server for something it must know first. Throws BackendError if it cannot know,
   /// and then all waiting requests fail. By default a watched server is first asked whether it says anything, so that a
   /// slow first answer is not taken for a dead server.
@@ -126,7 +128,12 @@ class HttpService : public Service<In, Out> {
     std::vector<std::optional<Ticket>> tickets;  ///< empty = cancelled
     std::vector<In> requests;
   };
+  using Messages = std::map<HttpClient::Id, Message*>;
 
+  /// The place in the line of what goes next. The line's size: nothing for now.
+  [[nodiscard]] virtual std::size_t next(const std::deque<Item>&, const Messages&) { return 0; }
+
+ private:
   /// A GET. Whatever comes back, somebody is there.
   struct Hello final : HttpExchange {
     explicit Hello(HttpService& owner) : service(owner) { endpoint = owner.endpoint_, greets = true; }
@@ -143,16 +150,18 @@ class HttpService : public Service<In, Out> {
       return;
     }
     while (!waiting_.empty() && under_way_.size() < max_in_flight_) {
+      const std::size_t place = next(waiting_, under_way_);
+      if (place == waiting_.size()) return;
+      auto first = waiting_.begin() + static_cast<std::ptrdiff_t>(place);
       auto message = std::make_unique<Message>(*this);
       message->greets = greets_;
       bool alone = false;
       do {
-        alone = waiting_.front().alone;
-        message->tickets.emplace_back(waiting_.front().ticket);
-        message->requests.push_back(std::move(waiting_.front().request));
-        waiting_.pop_front();
-      } while (!alone && !waiting_.empty() && !waiting_.front().alone &&
-               joins(message->requests, waiting_.front().request));
+        alone = first->alone;
+        message->tickets.emplace_back(first->ticket);
+        message->requests.push_back(std::move(first->request));
+        first = waiting_.erase(first);
+      } while (!alone && first != waiting_.end() && !first->alone && joins(message->requests, first->request));
       try {
         message->endpoint = write(message->requests, message->body);
       } catch (const BackendError&) {
@@ -189,7 +198,7 @@ class HttpService : public Service<In, Out> {
       if (!items[i]) put_back(message, i, false);
     for (std::size_t i = 0; i < items.size(); ++i)
       if (message.tickets[i] && items[i]) ready_.emplace_back(*message.tickets[i], std::move(*items[i]));
-    dispatch();
+    if (!chooses_) dispatch();
   }
   void fail(Message& message, const BackendError& error) {
     under_way_.erase(message.id);
@@ -200,7 +209,7 @@ class HttpService : public Service<In, Out> {
     for (std::size_t i = message.tickets.size(); split && i-- > 0;) put_back(message, i, true);
     for (const auto& ticket : message.tickets)
       if (ticket && !split) ready_.emplace_back(*ticket, outcome);
-    dispatch();
+    if (!chooses_) dispatch();
   }
   void put_back(const Message& message, std::size_t i, bool alone) {
     if (message.tickets[i]) waiting_.emplace_front(*message.tickets[i], message.requests[i], alone);
@@ -211,9 +220,10 @@ class HttpService : public Service<In, Out> {
   bool greets_, greeted_ = false;
   HttpClient::Id hello_ = 0;  ///< under way, 0 = none
   std::deque<Item> waiting_;
-  std::map<HttpClient::Id, Message*> under_way_;  ///< owned by the client
+  Messages under_way_;  ///< owned by the client
   std::vector<Reply<Out>> ready_;
   Accounts accounts_;
+  bool answered_ = false;  ///< the last poll returned replies
 };
 
 }  // namespace espalier::backend::detail
