@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <span>
 #include <string>
 #include <thread>
@@ -73,15 +74,16 @@ class BatchService final : public Service<In, Out> {
   };
 
   std::vector<Item> take_due() {
-    std::vector<Item> due, later;
+    std::vector<Item> due;
+    if (waiting_.empty()) return due;
     const auto now = Clock::now();
-    auto first = now + std::chrono::milliseconds(20);
-    for (Item& item : waiting_) {
-      first = std::min(first, item.due);
-      (item.due <= now ? due : later).push_back(std::move(item));
-    }
-    waiting_ = std::move(later);
-    if (due.empty() && !waiting_.empty()) std::this_thread::sleep_for(first - now);
+    const auto late =
+        std::stable_partition(waiting_.begin(), waiting_.end(), [now](const Item& item) { return item.due <= now; });
+    due.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(late));
+    waiting_.erase(waiting_.begin(), late);
+    if (!due.empty()) return due;
+    const auto first = std::ranges::min_element(waiting_, [](const Item& a, const Item& b) { return a.due < b.due; });
+    std::this_thread::sleep_until(std::min(first->due, now + std::chrono::milliseconds(20)));
     return due;
   }
 
