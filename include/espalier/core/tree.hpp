@@ -4,7 +4,6 @@
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/seed.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -176,8 +175,7 @@ class Tree : public SearchFacts {
   [[nodiscard]] std::vector<NodeId> path(NodeId id) const {
     std::vector<NodeId> ids;
     for (id = known(id); id != no_node; id = nodes_[id].parent) ids.push_back(id);
-    std::reverse(ids.begin(), ids.end());
-    return ids;
+    return {ids.rbegin(), ids.rend()};
   }
   void prune(NodeId id, Reason reason) {
     if (known(id) == root()) throw TreeError("the root of a tree cannot be pruned");

@@ -3,7 +3,6 @@
 #include <espalier/llm/passage.hpp>
 #include <espalier/llm/prompt.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -112,8 +111,7 @@ class Transcript {
   [[nodiscard]] std::vector<const Segment*> after(std::uint32_t end) const {
     std::vector<const Segment*> all;
     for (std::uint32_t i = tail_; i != none && i != end; i = (*arena_)[i].before) all.push_back(&(*arena_)[i].segment);
-    std::reverse(all.begin(), all.end());
-    return all;
+    return {all.rbegin(), all.rend()};
   }
   std::shared_ptr<Arena> arena_;
   std::uint32_t tail_ = none;
