@@ -13,6 +13,7 @@ from typing import Any
 import espalier as esp
 import pytest
 from espalier.errors import InputError, UnreadableWarning
+from espalier.runs.given import checked
 
 NAME = b"general.architecture\x08\x00\x00\x00\x05\x00\x00\x00\x00\x00\x00\x00llama"
 
@@ -34,6 +35,7 @@ def test_it_answers_side_by_side_under_seeds_and_stops(weights: Path):
 def test_an_object_drives_a_run_with_a_folder(weights: Path, two_questions: Path, tmp_path: Path):
     asked: dict[str, Any] = {"method": "direct", "questions": two_questions, "set": {"max_tokens": 8}}
     with esp.LlamaCpp(weights, slots=2, context=512) as model:
+        assert checked({"model": model})["open_questions"] == 2
         assert esp.answer(**asked, model=model, out=tmp_path / "out").open == 0
         record = json.loads((tmp_path / "out/run.json").read_text(encoding="utf-8"))["model"]
         assert (record["name"], record["revision"]) == (model.name, model.revision)

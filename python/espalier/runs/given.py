@@ -8,11 +8,12 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 from .. import _core
 from ..local.engine import LlamaEngine
-from ..local.llama_cpp import client, encoder_engine, encoder_name, model_engine, model_revision
+from ..local.llama_cpp import LlamaCpp, client, encoder_engine, encoder_name, model_engine, model_revision
 from ..local.sources import Source, encoder_source_of, source_of
 from .settings_table import addressed
 
@@ -132,6 +133,8 @@ class _Resolved:
                 raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
             if not isinstance(found, _core.Model):
                 self._refuse_tools()
+        if key == "model" and isinstance(found, LlamaCpp):
+            self.plain["open_questions"] = self.plain.get("open_questions") or found.engine.slots
         fingerprint, grammar = name or getattr(found, "fingerprint", None), getattr(found, "takes_grammar", False)
         shown = fingerprint or getattr(found, "name", None) or getattr(found, "__name__", None) or type(found).__name__
         self._backends[key] = Backend(found, fingerprint, shown, takes_grammar=bool(grammar))
@@ -160,12 +163,8 @@ class _Resolved:
         assert self._stack is not None
         device, batch = source.options.get("device", ""), source.number("batch")
         thinking, chat = self._chosen("thinking"), (self.plain.get("api") or "chat") == "chat"
-        model = self._stack.enter_context(
-            shared(
-                f"{source.key} {thinking} {chat}",
-                lambda: Transformers(source.path, device=device, batch=batch, thinking=thinking, chat=chat, load=False),
-            )
-        )
+        make = partial(Transformers, source.path, device=device, batch=batch, thinking=thinking, chat=chat, load=False)
+        model = self._stack.enter_context(shared(f"{source.key} {thinking} {chat}", make))
         if name:
             name += model.manner
         self._backends[key] = Backend(model, name or model.fingerprint, name or model.name, model.load, True)

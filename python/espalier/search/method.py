@@ -45,7 +45,7 @@ def run(
 
     Functions used as backends are called once for all waiting requests of all trees. `in_flight` is the largest batch
     of such a function, or the number of outstanding requests of a server. `open_questions` limits the live trees
-    (default 4 `in_flight`). Neither changes a tree. `reward` replaces the search's own.
+    (default 4 `in_flight`, a LlamaCpp's slots). Neither changes a tree. `reward` replaces the search's own.
 
     With a `journal` the responses are kept in that file and are not requested again. The model then needs an identity,
     which servers have and functions get by `fingerprint`. A retriever is journaled if it is a server or has a
@@ -62,7 +62,8 @@ def run(
             search, asked, part, retriever, reward, seed, in_flight, file, fingerprint, retriever_fingerprint
         )
         try:
-            session.run(4 * in_flight if open_questions is None else open_questions)
+            most = part.engine.slots if isinstance(part, LlamaCpp) else 4 * in_flight
+            session.run(most if open_questions is None else open_questions)
             return Trees(whole(session.trees, session.errors))
         finally:
             del session  # closes the journal; a traceback would keep it
