@@ -157,7 +157,7 @@ TEST_CASE("Elasticsearch answers a batch of searches") {
       failure_under(
           {.body =
                R"({"responses":[{"error":{"type":"index_not_found_exception","reason":"no such index"},"status":404}]})"})
-          .kind == Kind::transport);
+          .kind == Kind::permanent);
 }
 
 TEST_CASE("web search results have snippets and no ids") {

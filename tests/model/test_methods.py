@@ -114,7 +114,7 @@ def test_its_own_steps_grow_trees_and_pairs(asked: dict[str, Any], tmp_path: Pat
 
 
 def test_a_run_under_thinking_is_scored_again(asked: dict[str, Any], tmp_path: Path):
-    run = esp.answer(**asked, limit=2, thinking="off", set={**OPTIONS, "max_calls": 3}, out=tmp_path / "out")
+    run = esp.answer(**asked, limit=2, set={**OPTIONS, "max_calls": 3, "thinking": "off"}, out=tmp_path / "out")
     assert run.open == 0
     again = esp.rescore(run.out, {}, out=tmp_path / "again")
     assert again.open == 0 and (again.out / "answers.jsonl").read_bytes() == (run.out / "answers.jsonl").read_bytes()

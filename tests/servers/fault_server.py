@@ -193,7 +193,7 @@ class FaultServer:
         """A reply without a fault. Raises Refused."""
         if path == "/v1/models":
             return {"object": "list", "data": [{"id": MODEL, "owned_by": self.dialect.owner}]}
-        if path == "/retrieve":
+        if path == "/retrieve" and request:
             return {"result": [self._search(query, request["topk"]) for query in request["queries"]]}
         if path in ("/v1/chat/completions", "/v1/completions"):
             return reply_to(self.dialect, request, self._golds)

@@ -110,11 +110,11 @@ class ChatReply {
       if (events && end == std::string_view::npos) break;  // an event that is cut off
       std::string_view line = stream.substr(0, end);
       stream.remove_prefix(std::min(line.size() + 1, stream.size()));
-      const bool event = line.starts_with("event:");
       failed = failed || line.starts_with("error:") ||
-               (event && has_any(line, {"error", "exception", "fail", "abort", "cancel"}));
+               (line.starts_with("event:") && has_any(line, {"error", "exception", "fail", "abort", "cancel"}));
       const std::size_t name = line.starts_with("data:") ? 5 : line.starts_with("error:") ? 6 : 0;
-      if (events && (event || line.starts_with(':') || line.starts_with("id:") || line.starts_with("retry:"))) continue;
+      const bool field = name == 0 && line.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == line.find(':');
+      if (events && field) continue;  // or a comment
       line.remove_prefix(events ? name : 0);
       line.remove_prefix(std::min(line.find_first_not_of(" \t\r"), line.size()));
       if (events && !failed && line.starts_with("[DONE]")) {

@@ -162,7 +162,9 @@ class HttpClient {
     fleet.end(ended.server());
     const auto judge = [&](detail::Served served, const std::string& what) {
       fleet.judge(ended.server(), exchange.number, served, ended.seconds(), ended.retry_after(), Clock::now());
-      exchange.endpoint->tell(served, what, Clock::now() - span(ended.seconds()), ended.status() > 0, exchange.greets);
+      const bool there =
+          ended.status() > 0 || (exchange.greets && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR));
+      exchange.endpoint->tell(served, what, Clock::now() - span(ended.seconds()), there, exchange.greets);
     };
     try {
       if (const auto error = ended.error(code, json_)) throw *error;
