@@ -104,7 +104,7 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   /// A refusal says nothing, nor does a failing gateway, which may still take prompts.
   std::optional<Server> understood(const BackendError& failure) override {
     failed_ = failure.kind() == BackendError::Kind::transport;
-    return failed_ && silent() ? std::nullopt : std::optional(Server::other);
+    return silent() && (failed_ || options_.watch) ? std::nullopt : std::optional(Server::other);
   }
 
   std::optional<Server> server_;
