@@ -26,7 +26,7 @@ namespace {
 Task<std::vector<double>> values_of(Port<RewardRequest, double> port, std::vector<rag::State> states) {
   std::vector<Task<double>> asked;
   for (auto& state : states) asked.push_back(port.ask(RewardRequest(std::move(state))));
-  return gather(std::move(asked));
+  co_return co_await gather(std::move(asked));
 }
 
 /// Adds to a reward class the call that Python rewards have: reward(states) -> values.

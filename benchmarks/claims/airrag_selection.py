@@ -40,7 +40,7 @@ def average(run: Path, questions: Path) -> list[dict[str, float]]:
 
 
 def choice(select: str, **settings: Any) -> Search:
-    return Search("airrag", CANDIDATES | {"select": select}, settings=settings, more=average)
+    return Search("airrag", CANDIDATES | {"choice": select}, settings=settings, more=average)
 
 
 def chance(arm: str) -> Comparison:

@@ -67,16 +67,16 @@ Reranked::Reranker by_letter(bool short_reply = false) {
 TEST_CASE("reciprocal ranks are summed") {
   // a: 1/61 + 1/62, b: 1/62, c: 1/63 + 1/61, d: 1/63.
   const std::vector<Passages> lists{ranked("abc"), ranked("cad")};
-  const Passages fused = backend::Hybrid::fuse(lists, 10, 60);
+  const Passages fused = backend::fuse(lists, 10, 60);
   CHECK(ids_of(fused) == "acbd");
   CHECK(fused[0].score() == doctest::Approx(0.0325224749));
   CHECK(fused[1].score() == doctest::Approx(0.0322664585));
   CHECK(fused[2].score() == doctest::Approx(0.0161290323));
   CHECK(fused[3].score() == doctest::Approx(0.0158730159));
-  CHECK(ids_of(backend::Hybrid::fuse(lists, 2, 60)) == "ac");
+  CHECK(ids_of(backend::fuse(lists, 2, 60)) == "ac");
   // Equal scores stand in the order of the ids, whichever list holds them.
-  CHECK(ids_of(backend::Hybrid::fuse(std::vector<Passages>{ranked("zb"), ranked("ya")}, 10, 60)) == "yzab");
-  CHECK(backend::Hybrid::fuse({}, 10, 60).empty());
+  CHECK(ids_of(backend::fuse(std::vector<Passages>{ranked("zb"), ranked("ya")}, 10, 60)) == "yzab");
+  CHECK(backend::fuse({}, 10, 60).empty());
 }
 
 TEST_CASE("a hybrid retriever asks all of its parts deeper than wanted and fuses") {

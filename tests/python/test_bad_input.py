@@ -86,7 +86,7 @@ def test_a_file_that_was_never_written_is_refused_at_once(files: Path, tmp_path:
     os.truncate(sparse, 1 << 40)
     for command in (["expand", *inputs(files)[:2]], ["index", "build"], ["expand", "--questions", sparse]):
         said = refused(3, *command, "--corpus", sparse, "--out", tmp_path / "out")
-        assert f"{sparse}: cannot be read: most of it was never written" in said
+        assert f"{sparse}: cannot be read: more than 1 GiB of it was never written" in said
 
 
 def test_a_pipe_with_an_end_is_read(files: Path, tmp_path: Path):

@@ -284,7 +284,7 @@ SQUAD = {"context": "c", "qas": [{"id": "1", "question": "who", "answers": [{"te
         ],
         ("q.jsonl", [{"id": "1", "question": "who", "answer": "x", "answer_aliases": ["y"]}], [["x", "y"]]),
         ("q.jsonl", [{"id": "1", "question": "who", "answer": "x", "answers": ["The X", "y"]}], [["The X", "y"]]),
-        ("q.jsonl", [{"question": "who", "answer": {"value": "x", "aliases": ["y"], "type": "name"}}], [["x", "y"]]),
+        ("q.jsonl", [{"question": "who", "answer": {"value": "x", "aliases": ["y"], "alias": None}}], [["x", "y"]]),
         ("q.jsonl", [{"question": "who", "answers": [{"text": "x", "answer_aliases": "y", "start": 3}]}], [["x", "y"]]),
         ("q.jsonl", MIXED, [["x"], NQ["answer"], ['Ida "I" B', "Jo"], ["Cor"]]),
         ("q.csv", 'question,answer\na,[None]\nb,{c}\nc,"[""x"", ""y""]"\n', [["[None]"], ["{c}"], ["x", "y"]]),

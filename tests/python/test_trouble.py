@@ -69,10 +69,8 @@ def test_a_model_that_is_not_named_or_not_known_is_told_with_what_to_give(files:
 
 def test_jobs_in_python_warn_in_the_log(data: Any, tmp_path: Path, dead: str, strict: ModelServer, caplog: Any):
     data = data | {"limit": 3, "model_name": "m"}
-    left = esp.answer(**data, out=tmp_path / "dead", model=dead, deadline=4, wait=1)
-    assert left.open == 3
-    assert len(warnings(caplog)) == 1
-    assert warnings(caplog)[0].startswith(f"no reply for 0.2 s: GET {dead}/models: ")
+    assert esp.answer(**data, out=tmp_path / "dead", model=dead, deadline=4, wait=1).open == 3
+    assert len(warnings(caplog)) == 1 and warnings(caplog)[0].startswith(f"no reply for 0.2 s: GET {dead}/models: ")
     caplog.clear()
     seen: list[esp.parts.Progress] = []
     esp.expand(**data, out=tmp_path / "strict", model=strict.url, progress=seen.append)
@@ -101,20 +99,18 @@ def test_a_trouble_ends_when_the_server_comes(data: dict[str, Any], tmp_path: Pa
     with ModelServer(respond, owner="vllm") as server:
         waits = {"deadline": 4, "wait": 30, "progress": look}
         run = esp.answer(**data, limit=2, out=tmp_path, model=server.url, model_name="m", **waits)
-    assert run.open == 0
-    assert len(seen) == 3 and seen[0] == seen[2] == ""
+    assert run.open == 0 and len(seen) == 3 and seen[0] == seen[2] == ""
     assert seen[1] == f"no reply for 0.2 s: POST {server.url}/chat/completions: HTTP 503: Loading model"
 
 
 def test_searches_in_memory_and_parts_warn_too(world: esp.World, dead: str, strict: ModelServer, caplog: Any):
-    search = esp.Method("direct")
     with pytest.raises(esp.errors.BackendError):
-        esp.run(search, world.questions[:3], model=esp.OpenAi(dead, "m", deadline=4, wait=1))
+        esp.run(esp.Method("direct"), world.questions[:3], model=esp.OpenAi(dead, "m", deadline=4, wait=1))
     assert warnings(caplog)[0].startswith("no reply for 0.2 s: ")
     assert len(warnings(caplog)) == 2 and "failed: GET" in warnings(caplog)[1]
     caplog.clear()
     with pytest.raises(esp.errors.BackendError):
-        esp.run(search, world.questions[:3], model=esp.OpenAi(strict.url, "m"))
+        esp.run(esp.Method("direct"), world.questions[:3], model=esp.OpenAi(strict.url, "m"))
     assert len(warnings(caplog)) == 1 and "failed: POST" in warnings(caplog)[0] and "HTTP 401" in warnings(caplog)[0]
 
 
@@ -259,3 +255,7 @@ def test_a_server_that_starts_is_waited_for(data: dict[str, Any], tmp_path: Path
         run = {**data, "limit": 2, "model": url, "model_name": "m", "method": "direct", "out": tmp_path}
         assert LOST in esp.answer(**run, wait=0.1).why_open
         assert esp.answer(**run, wait=30).open == 0
+    rows = Path(data["questions"]).read_text(encoding="utf-8").splitlines()
+    (new := tmp_path / "new.jsonl").write_text("\n".join([rows[2], rows[0], rows[1]]), encoding="utf-8")
+    later = esp.answer(**{**run, "questions": new, "limit": 3}, open_questions=1, overwrite=True)
+    assert (later.open, later.summary["done"]) == (1, 2)  # the journal has their answers

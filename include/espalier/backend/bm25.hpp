@@ -44,7 +44,7 @@ class Bm25 {
                   state_->analyzer.name() + "'");
   }
 
-  /// Writes an index to a file, for LexicalIndex::open(). Memory holds little more than its dictionary.
+  /// Writes an index to a file, for LexicalIndex::open(). Memory holds its dictionary and 8 bytes per passage.
   template <class = void>
   static void write_index(const detail::AnyCorpus& corpus, const Bm25Options& options, const std::string& path) {
     detail::LexicalBuilder(options, path)(corpus);

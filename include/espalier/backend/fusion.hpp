@@ -9,13 +9,12 @@
 #include <span>
 #include <string_view>
 
-namespace espalier::backend::detail {
+namespace espalier::backend {
 
-inline constexpr double fusion_constant = 60;  ///< added to ranks
-
-/// Reciprocal-rank fusion, as Hybrid says it.
+/// Reciprocal-rank fusion (Cormack et al. 2009). A passage's score is the sum of 1 / (constant + rank) over the lists
+/// that contain it, with ranks from 1. Passages are equal if their ids are. Equal scores are ordered by id.
 template <class = void>
-Passages fuse(std::span<const Passages> lists, std::uint32_t k, double constant) {
+Passages fuse(std::span<const Passages> lists, std::uint32_t k, double constant = 60) {
   std::map<std::string_view, std::size_t> places;
   Passages fused;
   for (const Passages& list : lists)
@@ -33,4 +32,4 @@ Passages fuse(std::span<const Passages> lists, std::uint32_t k, double constant)
   return fused;
 }
 
-}  // namespace espalier::backend::detail
+}  // namespace espalier::backend

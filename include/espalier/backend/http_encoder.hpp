@@ -80,10 +80,10 @@ struct HttpEncoderOptions {
   HttpOptions http = {};
 };
 
-/// Such a model as an asynchronous service. A value server gives plan and search value. Throws std::invalid_argument.
+/// Such a model as an asynchronous service. A value server gives plan and search value.
 class HttpEncoder final : public Service<EncodeRequest, Embedding> {
  public:
-  /// A `client` may be shared with other services. null = a new one.
+  /// A `client` may be shared with other services. null = a new one. Throws std::invalid_argument for bad options.
   explicit HttpEncoder(HttpEncoderOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : options_(std::move(options)),
         client_(client ? std::move(client) : std::make_shared<HttpClient>()),

@@ -37,7 +37,7 @@ std::optional<T> first_field(simdjson::dom::element object, const Names& names) 
 /// Reads a passage from one hit of a retrieval server. A hit may be a text, a document, or an object that holds the
 /// document (or a text) as "document", "doc" (Pyserini) or "_source" (Elasticsearch), with id and score beside it. A
 /// document has `contents`, `text`, `paragraph_text`, `passage` or `snippet`, and may have `title`, `id` and `score`.
-/// Without them the id is a hash and the score 0. Throws BackendError (transport) for anything else.
+/// Without them the id is a hash of title and text, and the score 0. Throws BackendError (transport) for anything else.
 inline Passage read_hit(simdjson::dom::element hit) {
   const auto document = first_field<simdjson::dom::element>(hit, {"document", "doc", "_source"}).value_or(hit);
   auto text = first_field<std::string_view>(document, espalier::detail::text_fields);

@@ -20,17 +20,12 @@ namespace espalier::backend {
 
 struct HybridOptions {
   std::uint32_t depth = 100;  ///< passages that each retriever is asked for, at least as many as wanted, >= 1
-  double constant = detail::fusion_constant;  ///< added to ranks, >= 0
+  double constant = 60;       ///< added to ranks, >= 0
 };
 
-/// Asks several retrievers and fuses their results. A query fails if one of them fails.
+/// Asks several retrievers and fuses their results (fuse). A query fails if one of them fails.
 class Hybrid final : public Service<Query, Passages> {
  public:
-  /// Reciprocal-rank fusion (Cormack et al. 2009). A passage's score is the sum of 1 / (constant + rank) over the lists
-  /// that contain it, with ranks from 1. Passages are equal if their ids are. Equal scores are ordered by id.
-  static Passages fuse(std::span<const Passages> lists, std::uint32_t k, double constant) {
-    return detail::fuse(lists, k, constant);
-  }
   using Part = std::unique_ptr<Service<Query, Passages>>;
   /// Throws std::invalid_argument for a bad option.
   explicit Hybrid(std::vector<Part> parts, HybridOptions options = {}) : parts_(std::move(parts)), options_(options) {

@@ -13,6 +13,7 @@
 #include <espalier/core/hash.hpp>
 #include <espalier/llm/prompt.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -111,7 +112,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
     return true;
   }
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
-    // llama.cpp tells all ids only of a sample that is alone.
+    // llama.cpp tells all ids only of a sample that is alone, and counts the tokens of others in chunks alone.
     const bool alone = next.sampling().keep_tokens && server_.dialect().server == Server::llamacpp;
     return !alone && group.size() < server_.most_samples() && !next.greedy() &&
            next.shared_body() == group.back().shared_body() && next.seed() == group.back().seed() &&
@@ -120,10 +121,12 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   /// First come, first served, but for llama.cpp, whose slots share nothing: each holds what it read last. There the
   /// oldest question goes first, and each has one message there, its newest: so searches go depth-first in their slots.
   std::size_t next(const std::deque<Item>& line, const Messages& under_way) override {
-    std::set<std::uint64_t> busy;
     std::size_t all = 0, place = line.size(), size = 0;
-    for (const auto& [id, message] : under_way) all += message->requests.size(), busy.insert(message->affinity);
-    if (!chooses_ || all >= options_.http.max_in_flight) return all < options_.http.max_in_flight ? 0 : line.size();
+    for (const auto& [id, message] : under_way) all += message->requests.size();
+    const std::size_t most = options_.http.max_in_flight, slots = server_.most_samples() * fleet_->size();
+    if (!chooses_ || all >= std::min(most, slots)) return chooses_ || all >= most ? line.size() : 0;
+    std::set<std::uint64_t> busy;
+    for (const auto& [id, message] : under_way) busy.insert(message->affinity);
     busy.erase(0);  // of no question
     std::pair<std::size_t, std::size_t> first(ages_.size() + line.size(), 0);
     for (std::size_t at = 0, end = 0; at < line.size(); at = end) {
@@ -134,7 +137,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
       if (busy.contains(question) || turn >= first) continue;
       first = turn, place = at, size = end - at;
     }
-    return all + size <= server_.most_samples() * fleet_->size() ? place : line.size();
+    return all + size <= slots ? place : line.size();
   }
   std::shared_ptr<const detail::HttpEndpoint> write(std::span<const Prompt> group, std::string& body) override {
     body = request_.write(group, server_.dialect());

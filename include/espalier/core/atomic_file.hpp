@@ -14,7 +14,7 @@
 namespace espalier::detail {
 
 /// A file that appears whole or not at all. It is written under a temporary name in its folder. commit() synchronises
-/// and renames it. Without that it is removed. Throws InputError that names the path.
+/// and renames it. Without that, or if it fails, it is removed. Throws InputError that names the path.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path)

@@ -9,7 +9,7 @@
 
 namespace espalier {
 
-/// The place in a search from which a call is made: an optional last argument for environments and evaluators.
+/// Where in a search a call is made. Functions of environments and evaluators may take it as their last argument.
 class Context {
  public:
   /// Where the ledger has a budget, make it at a moment that no order of completion can change: before the calls of a

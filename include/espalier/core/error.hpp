@@ -60,7 +60,7 @@ class MissingPart : public Error {
 [[noreturn]] void bad_option(std::string_view name, auto number, std::string_view allowed)
   requires requires { std::to_string(number); }
 {
-  bad_option(name, std::string_view(std::to_string(number)), allowed);
+  bad_option(name, std::to_string(number), allowed);
 }
 
 }  // namespace espalier

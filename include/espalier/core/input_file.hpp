@@ -34,10 +34,11 @@ inline int open_input(const std::string& path) {
   if (file < 0 || ::fstat(file, &found) != 0) fail(errno == ENXIO ? "it is a socket" : std::strerror(errno));
   if (S_ISDIR(found.st_mode)) fail(std::strerror(EISDIR));
   if (!S_ISREG(found.st_mode) && !S_ISFIFO(found.st_mode)) fail("it is a device, not a file");
-  const off_t missing = found.st_size - found.st_blocks * 512;  // compression saves space too, but leaves few holes
-  const bool thin = missing > found.st_size / 2 && missing > (off_t(1) << 30);
-  if (const off_t hole = thin ? ::lseek(file, 0, SEEK_HOLE) : -1; hole >= 0 && hole < found.st_size)
-    fail("most of it was never written (a sparse file, or a download that has not ended)");
+  off_t missing = 0;  // in holes
+  for (off_t at = 0, hole = 0; (hole = ::lseek(file, at, SEEK_HOLE)) >= 0 && hole < found.st_size; missing += at - hole)
+    if ((at = ::lseek(file, hole, SEEK_DATA)) < 0) at = found.st_size;
+  if (missing > (off_t(1) << 30))
+    fail("more than 1 GiB of it was never written (a sparse file, or a download that has not ended)");
   ::lseek(file, 0, SEEK_SET);
   struct ::statfs system{};
   constexpr long of_processes = 0x50495045;  // where pipes without a name are

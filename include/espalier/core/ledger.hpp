@@ -113,7 +113,7 @@ class Ledger {
     std::map<std::string, Prompts> prompts{};  ///< by purpose
   };
   Execution execution;
-  /// The costs of the whole search when this part of it began, null = none. Neither added nor compared.
+  /// The costs of the whole search when this part of it began, null = none. Neither added nor compared, as calls_left.
   std::shared_ptr<const Ledger> before{};
   /// calls_left(costs of the whole search) -> how many more completions its budget pays for. Empty = no budget.
   std::function<std::uint64_t(const Costs&)> calls_left{};

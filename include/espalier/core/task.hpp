@@ -120,8 +120,7 @@ class [[nodiscard]] Task {
 
 namespace detail {
 
-/// Starts all tasks in order and resumes the awaiting coroutine when the last one has ended. `co_await Gather(tasks)`
-/// is gather(tasks) without a coroutine of its own.
+/// Starts all tasks in order and resumes the awaiting coroutine when the last one has ended.
 template <class T>
 class Gather {
  public:
@@ -204,13 +203,8 @@ T run_plain(Task<T> task) {
 /// Runs tasks side by side and returns their results in order. All run to their end even if one fails, so that nothing
 /// paid for is lost. Then the first exception by index is thrown.
 template <class T>
-Task<std::vector<T>> gather(std::vector<Task<T>> tasks) {
-  co_return co_await detail::Gather(std::move(tasks));
-}
-
-template <class = void>
-Task<void> gather(std::vector<Task<void>> tasks) {
-  co_await detail::Gather(std::move(tasks));
+[[nodiscard]] detail::Gather<T> gather(std::vector<Task<T>> tasks) {
+  return detail::Gather<T>(std::move(tasks));
 }
 
 }  // namespace espalier

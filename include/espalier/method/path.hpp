@@ -98,7 +98,7 @@ class Path {
   }
   /// Adds a text without a search or a call.
   void add(rag::SegmentKind kind, std::string text, std::string thought = std::string(),
-           std::shared_ptr<const rag::ModelText::Source> source = nullptr) {
+           decltype(rag::Action::source) source = nullptr) {
     if (closed_) return;
     rag::Action action(kind, text, std::move(thought), text);
     action.source = std::move(source);

@@ -75,9 +75,10 @@ inline void judge_by_data(AnswerRow& row, bool without_data) {
   row.em = row.f1 = row.acc = std::nullopt;
   row.status = without_data ? "failed" : "done";
   const std::string why = row.error.substr(std::min(row.error.find(':'), row.error.size()));
-  row.error = !without_data                ? ""
-              : row.costs->completions > 0 ? "no row could be made of the replies" + why
-                                           : "nothing was asked, because the question lacks what its rows need";
+  row.error = !without_data ? ""
+              : row.costs->completions > 0
+                  ? "no row could be made of the replies" + why
+                  : "nothing was asked for its rows (notes in summary.json may say what it lacks)";
 }
 
 /// The row of a question without a tree, because a backend failed.

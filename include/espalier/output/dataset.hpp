@@ -109,7 +109,8 @@ inline bool all_known(simdjson::dom::element value, const rag::Gold& forms) {
 }
 
 /// The first field of a question that looks like gold or an alias and says what is not among its gold answers, "" =
-/// none. Inner objects and lists of them are looked into where there is no gold, and "metadata" for aliases.
+/// none. Inner objects are looked into where there is no gold, and so are lists of them in the row itself, unless they
+/// hold an answer's options. "metadata" is looked into for aliases in its own fields.
 inline std::string unread_gold(simdjson::dom::object row, const rag::Gold& gold, const std::string& path = "") {
   rag::Gold forms;
   for (const std::string& answer : gold) forms.push_back(rag::detail::form_or_text(answer));
@@ -123,7 +124,8 @@ inline std::string unread_gold(simdjson::dom::object row, const rag::Gold& gold,
   }
   for (const auto [name, value] : row) {
     simdjson::dom::array items;
-    if (!path.empty() || !gold.empty() || name == "choices" || value.get(items)) continue;
+    const bool offers = name.ends_with("hoices") || name.ends_with("ptions") || name.ends_with("andidates");
+    if (!path.empty() || !gold.empty() || offers || value.get(items)) continue;
     for (const auto item : items)
       if (simdjson::dom::object inner; !item.get(inner))
         if (const auto found = unread_gold(inner, gold, std::string(name) + '.'); !found.empty()) return found;

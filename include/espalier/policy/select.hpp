@@ -15,7 +15,8 @@
 /// - p.at(parent) -> f(child) is called once per parent.
 /// - p.at(tree, parent id) -> f(child id) sees the siblings and the whole tree. Such a policy may also have
 ///   p.alone(parent), which says where p.at(parent) gives the same scores.
-/// p.reads_mean() is false if p.at(parent) reads no mean of the parent where no simulations are under way.
+/// p.reads_mean() is false if p.at(parent) reads no mean of the parent where no simulations are under way. A policy
+/// that derives from Uct and reads it must say so.
 namespace espalier {
 
 /// The value that stands for the mean of a child without visits.

@@ -89,7 +89,6 @@ class Environment {
     for (Sampler::Sample& sample : samples) {
       if (!sample.reply) {
         proposals.emplace_back(Action(bare, sample.raw.str(), "", ""), Kind(bare), 1.0F, Reason::malformed);
-        proposals.back().action.source = sample.raw.source();
         continue;
       }
       Reply& reply = *sample.reply;
@@ -100,8 +99,8 @@ class Environment {
       if (sample.logprob) proposals.back().logprob = static_cast<float>(*sample.logprob);
       proposals.back().tokens = sample.tokens;
       proposals.back().action.token_logprobs = std::move(sample.token_logprobs);
-      proposals.back().action.source = sample.raw.source();
     }
+    for (std::size_t i = 0; i < samples.size(); ++i) proposals[i].action.source = samples[i].raw.source();
     co_return proposals;
   }
 

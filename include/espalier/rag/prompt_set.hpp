@@ -101,7 +101,7 @@ class PromptSet {
     return detail::copyable(text, *protocol_, *known);
   }
 
-  /// Fills the template of a purpose. Slots that it does not name are ignored. Throws std::invalid_argument.
+  /// Fills a purpose's template. Slots not in it are ignored. Throws std::invalid_argument for an unknown purpose.
   [[nodiscard]] std::shared_ptr<const PromptBody> render(std::string_view purpose, const Slots& slots,
                                                          Sampling sampling, std::uint64_t affinity = 0) const {
     const auto found = texts_.find(purpose);

@@ -101,7 +101,7 @@ class Sampler {
       const std::uint32_t first = context.first + attempt * attempt_stride;
       std::vector<Task<Completion>> asked;
       for (const std::uint32_t i : missing) asked.push_back(port(purpose).ask(Prompt(body, seed, first + i)));
-      std::vector<Completion> completions = co_await espalier::detail::Gather(std::move(asked));
+      std::vector<Completion> completions = co_await gather(std::move(asked));
       missing = read(std::move(completions), std::move(missing), *body, here.from(first), &samples, body->purpose);
       if ((options_.repair || drafts) && !missing.empty()) {
         drop_unpaid(context, own, &missing);
@@ -137,7 +137,7 @@ class Sampler {
       Prompt again(detail::repair(*body, (*samples)[i].raw.str(), chosen), seed, context.first + i);
       asked.push_back(port(body->purpose).ask(std::move(again)));
     }
-    std::vector<Completion> completions = co_await espalier::detail::Gather(std::move(asked));
+    std::vector<Completion> completions = co_await gather(std::move(asked));
     PromptBody answered = *body;
     answered.sampling = chosen;
     std::vector<std::uint32_t> left =

@@ -106,6 +106,7 @@ class Job {
     if (!watch) watch = std::make_shared<backend::HttpWatch>(settings_.servers.deadline);
     watch->begin_anew();
     watch->report_to([&](const std::string& news) { tell(news); });
+    const std::shared_ptr<void> quiet(nullptr, [&watch](void*) { watch->report_to(nullptr); });
     const auto decided = [&](bool now) {
       if (now) record = detail::describe(settings_, *method_, prompts);
       if (!constrain.probes.empty()) record.note("probes", detail::probes_text(constrain.probes));
@@ -197,7 +198,8 @@ class Job {
   }
 
   Task<rag::Tree> search(const rag::Example& example) {
-    if (const auto& lost = settings_.servers.watch->given_up())  // it stays open
+    // It stays open. A server's client asks nothing more by itself, and the journal may have its answers.
+    if (const auto& lost = settings_.servers.watch->given_up(); lost && !settings_.given.models.empty())
       return [](BackendError why) -> Task<rag::Tree> {
         throw why;
         co_return rag::Tree();

@@ -105,8 +105,8 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
       return proposals;
     });
   }
-  /// Evaluates the children without a value, either the terminal ones or the others, as `terminal` says. So are
-  /// outvoted terminal ones: this is free, and preference data uses it. With `value_losing`, so are all that were cut.
+  /// Evaluates the children without a value, either the terminal ones or the others, as `terminal` says, also
+  /// outvoted terminal ones: this is free, and preference data uses it. With `value_losing`, all that were cut too.
   Task<void> value(auto* env, auto* tree, std::vector<Growth>* frontier, bool terminal) {
     std::vector<detail::Seeded> nodes;
     std::vector<detail::Contest> contests;

@@ -128,7 +128,7 @@ class SlidingWindow {
     std::vector<Task<proposals_t<Env>>> asked;
     for (const auto& [kind, n, context] : flight->asks)
       asked.push_back(as_task(propose(*env_, flight->state, kind, n, context)));
-    auto drawn = co_await Gather(std::move(asked));
+    auto drawn = co_await gather(std::move(asked));
     std::vector<Proposal<Action>> proposals;
     for (auto& some : drawn) append(proposals, std::move(some));
     const Prior& prior = engine_->options_.prior;
@@ -146,7 +146,7 @@ class SlidingWindow {
       const Context context(seed, 0, &flight->ledger);
       steps.push_back(step_or_stay(*env_, flight->state, proposal, context));
     }
-    flight->states = co_await Gather(std::move(steps));
+    flight->states = co_await gather(std::move(steps));
     for (const auto& [state, seed] : leaves) flight->leaves.emplace_back(flight->states[state], seed);
   }
 
@@ -159,7 +159,7 @@ class SlidingWindow {
       flight->results.push_back(co_await std::move(tasks.back()));
       tasks.pop_back();
     }
-    if (!tasks.empty()) flight->results = co_await Gather(std::move(tasks));
+    if (!tasks.empty()) flight->results = co_await gather(std::move(tasks));
   }
 
   /// Adds the fetched children to the tree. If none of them is new, the simulation selects again from this node.

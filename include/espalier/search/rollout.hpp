@@ -189,7 +189,7 @@ class Rollout {
       Path<Env>* path = paths ? &(*paths)[sample] : nullptr;
       tasks.push_back(finish(env, state, std::move(first), context.from(context.first + sample++), path));
     }
-    auto results = co_await detail::Gather(std::move(tasks));
+    auto results = co_await gather(std::move(tasks));
     std::vector<State> ends;
     for (auto& end : results)
       if (end) ends.push_back(std::move(*end));

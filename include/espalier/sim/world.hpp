@@ -18,7 +18,7 @@
 namespace espalier::sim {
 
 /// A generated knowledge graph with passages and multi-hop questions. The same options give the same bytes on every
-/// platform. Passages are made on request. Only questions are kept. Throws std::invalid_argument.
+/// platform. Passages are made on request. Only questions are kept. Throws std::invalid_argument for a bad option.
 class World {
  public:
   struct Options {

@@ -128,12 +128,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     chosen = {name.removeprefix(own): value for name, value in vars(arguments).items() if name.startswith(own)}
     key = read_key(chosen["client_key_env"], chosen["client_key_file"])
-    times = {
-        "header_seconds": chosen["header_time"],
-        "body_seconds": chosen["body_time"],
-        "seconds": chosen["time_limit"],
-    }
-    door = open_door(Door(chosen["host"], chosen["port"], key, chosen["max_body"], **times))
+    times = {"header_seconds": chosen["header_time"], "body_seconds": chosen["body_time"]}
+    seconds = chosen["time_limit"]
+    door = open_door(Door(chosen["host"], chosen["port"], key, chosen["max_body"], seconds=seconds, **times))
     if chosen["what"] == "values":
         serve_values(chosen, door, as_json=arguments.json)
     elif chosen["what"] == "retriever":

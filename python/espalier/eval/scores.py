@@ -30,7 +30,7 @@ def own_profile(method: str) -> str:
 
 
 def read_rows(file: Path) -> Iterator[Row]:
-    """The rows of a file of a run. Raises InputError, also for an answer that lacks a field."""
+    """The rows of a file of a run. Raises InputError, also for an answer without its id, question or status."""
     try:
         for row in rows_of(file):
             if file.name == "answers.jsonl":

@@ -12,9 +12,9 @@ from ..errors import InputError, first_line
 
 TRIAL = """
 import itertools, re, resource, sys
-from jinja2.sandbox import ImmutableSandboxedEnvironment as Environment
-for kind, most in ((resource.RLIMIT_CPU, 2), (resource.RLIMIT_AS, 1 << 28)): resource.setrlimit(kind, (most, most))
 try:
+    from jinja2.sandbox import ImmutableSandboxedEnvironment as Environment
+    for kind, most in ((resource.RLIMIT_CPU, 2), (resource.RLIMIT_AS, 1 << 28)): resource.setrlimit(kind, (most, most))
     text = re.sub(r"{%-?\\s*(end)?generation\\s*-?%}", "", sys.stdin.read())
     made = Environment(extensions=["jinja2.ext.loopcontrols"]).from_string(text)
     pieces = made.generate(messages=[{"role": "user", "content": "Hi"}], add_generation_prompt=True)

@@ -107,15 +107,16 @@ def replacing(path: str | os.PathLike[str], *, private: bool = False) -> Iterato
     if target.exists() and not target.is_file():
         raise InputError(f"{path}: cannot be written: it is no file")
     part = target.with_name(target.name + ".part")
+    mode = 0o600 if private else 0o666
     try:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-        with naming(target), os.fdopen(os.open(part, flags, 0o600 if private else 0o666), "wb") as file:
+        with naming(target), open(part, "wb", opener=lambda path, flags: os.open(path, flags, mode)) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
         part.replace(target)
     finally:
-        part.unlink(missing_ok=True)
+        if os.path.lexists(part):  # not a name too long
+            part.unlink()
 
 
 def as_json(value: object, indent: int | None = None) -> str:

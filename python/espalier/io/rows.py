@@ -167,8 +167,8 @@ def _spelled(answer: object) -> list[Any]:
     """An answer, or those of a record as SQuAD's or TriviaQA's: its text, then its aliases."""
     match answer:
         case {"text": own, **more} | {"value": own, **more} | {"Value": own, **more} | {"answer": own, **more}:
-            parts = [own, *(value for name, value in more.items() if _core.gold_name(str(name)) in ("alias", "gold"))]
-            return [text for part in parts for text in (part if isinstance(part, list) else [part])]
+            rest = (value for name, value in more.items() if value and _core.gold_name(str(name)) in ("alias", "gold"))
+            return [text for part in (own, *rest) for text in (part if isinstance(part, list) else [part])]
     return [answer]
 
 

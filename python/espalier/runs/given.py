@@ -129,8 +129,8 @@ class _Resolved:
         if not getattr(getattr(found, "engine", None), "is_open", True) and not self.plain.get("replay"):
             raise ValueError(f"option '{key.partition(':')[0]}': {getattr(found, 'name', 'this part')} was closed")
         if key.startswith("model") and not self.plain.get("replay"):
-            if self._chosen("thinking"):
-                raise ValueError("option 'thinking' is not allowed beside a function or a part as model")
+            if option := next(filter(self._chosen, ("thinking", "finish_reasons")), ""):
+                raise ValueError(f"option '{option}' is not allowed beside a function or a part as model")
             if not isinstance(found, _core.Model):
                 self._refuse_tools()
         if key == "model" and isinstance(found, LlamaCpp):
@@ -142,8 +142,8 @@ class _Resolved:
 
     def _chosen(self, option: str) -> str:
         """A search option that says how a model is asked. Those that annotate a run are not the one that it is for."""
-        chosen = self.plain.get("set")
-        return str(chosen.get(option, "")) if isinstance(chosen, Mapping) and not self.plain.get("with") else ""
+        chosen = {} if self.plain.get("with") else dict(self.plain.get("set") or {})
+        return str(chosen.get(option, ""))
 
     def _refuse_tools(self) -> None:
         if dict(self.plain.get("set") or {}).get("protocol") == "tools":

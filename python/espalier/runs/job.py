@@ -87,7 +87,7 @@ def try_prompts(settings: Mapping[str, Any]) -> list[TriedPrompt]:
 
 
 def run_job(task: str, settings: Mapping[str, Any], progress: Callable[[Progress], None] | None = None) -> RunResult:
-    """Runs `expand` or `answer`."""
+    """Runs `expand`, `answer` or `annotate`."""
     lost: dict[str, str] = {}
 
     def finish(folder: str) -> None:

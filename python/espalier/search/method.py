@@ -103,8 +103,8 @@ def fault_of_run(search: object, questions: object, **parts: object) -> str:
         write = how.get(type(next(iter(questions), None))) if isinstance(questions, list) else None
         return f"{fault}: write espalier.Question({write}) for each" if write else fault
     for role, part in parts.items():
-        named = role == "model" and isinstance(part, str) and (part == "simulated" or source_of(part))
-        if isinstance(part, str) and role in NAMED and not named:
+        known = role == "model" and (part == "simulated" or source_of(part))
+        if isinstance(part, str) and role in NAMED and not known:
             write = next(write for start, write in NAMED[role].items() if part.startswith(start))
             return f"{role} must be a function or a part, not {part!r}: write espalier.{write}"
         if isinstance(part, type) and part.__module__.startswith("espalier."):

@@ -53,8 +53,10 @@ def jsonl(file: str | os.PathLike[str], run: str | None = None) -> Sink:
     """Lines of JSON, appended to a file. Each names its `run`, if that has a name."""
     name = {} if run is None else {"run": run}
 
-    def opener(name: str, flags: int) -> int:  # waits for no reader of a pipe
-        return os.open(name, flags | os.O_NONBLOCK, 0o666)
+    def opener(path: str, flags: int) -> int:  # waits for no reader of a pipe
+        found = os.open(path, flags | os.O_NONBLOCK, 0o666)
+        os.set_blocking(found, True)
+        return found
 
     def write(figures: Mapping[str, float], question: int) -> None:
         with naming(file), open(file, "a", encoding="utf-8", newline="\n", opener=opener) as stream:

@@ -126,7 +126,7 @@ class OpenAiRequest {
       fields.set("tool_choice", std::string_view(all ? "required" : "auto")).set("parallel_tool_calls", false);
     }
     if (dialect.special_tokens) fields.set("skip_special_tokens", false);
-    // Ids are kept, and of vLLM count samples that share a message. In chunks SGLang tells none, llama.cpp not all.
+    // With ids vLLM counts each of the samples in a message. In chunks SGLang tells none, llama.cpp not all.
     const bool sglang = dialect.server == Server::sglang, whole = sglang || dialect.server == Server::llamacpp;
     const bool kept = sampling.keep_tokens && (dialect.server == Server::vllm || (whole && !stream_));
     const bool scored = sampling.logprobs || kept;

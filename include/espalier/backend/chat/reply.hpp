@@ -99,7 +99,7 @@ class ChatReply {
     reply.add(root, false);
     return reply;
   }
-  /// From events with a line of data each, or from Ollama's lines of JSON. Other fields of events are skipped. Throws
+  /// From events with a line of data each, or from Ollama's lines of JSON. Other fields (a to z) are skipped. Throws
   /// FailedReply for an error in any form, and for a stream that ends before its "[DONE]" or the line that is "done".
   static ChatReply streamed(std::string_view stream, const Dialect& dialect, JsonReader& json) {
     ChatReply reply(dialect);

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -30,13 +31,15 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
   /// `found` is called with the kind if the server told it. The questions have a fleet of their own and no account.
   ServerDialect(std::optional<Server> declared, std::shared_ptr<HttpFleet> fleet, std::string api_key,
                 HttpOptions options, std::function<void(Server)> found, std::shared_ptr<HttpClient> client)
-      : HttpService(std::move(client), options.max_in_flight, 1, true),
+      : HttpService(std::move(client), options.max_in_flight),
         server_(declared),
         fleet_(std::move(fleet)),
         key_(std::move(api_key)),
         options_(std::move(options)),
         found_(std::move(found)),
-        next_(declared == Server::llamacpp ? slots_route : 0) {}
+        next_(declared == Server::llamacpp ? slots_route : 0) {
+    greets_ = true;
+  }
 
   /// False while the client asks the server. Throws BackendError if it could not be reached. A later call tries again.
   bool known() {
@@ -66,7 +69,9 @@ class ServerDialect final : public HttpService<std::size_t, Server> {
     return server_ && (server_ != Server::llamacpp || slots_ > 0);
   }
   /// True if nothing has come from there yet, as far as anybody watches.
-  [[nodiscard]] bool silent() const { return !options_.watch || options_.watch->silent(fleet_->shown(0)); }
+  [[nodiscard]] bool silent() const {
+    return !options_.watch || std::isfinite(options_.watch->patience(fleet_->shown(0), 0, true, {}));
+  }
   void tell(Server found) {
     server_ = found;
     if (found_ && !failed_) found_(found);

@@ -162,9 +162,9 @@ class HttpClient {
     fleet.end(ended.server());
     const auto judge = [&](detail::Served served, const std::string& what) {
       fleet.judge(ended.server(), exchange.number, served, ended.seconds(), ended.retry_after(), Clock::now());
-      const bool there =
-          ended.status() > 0 || (exchange.greets && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR));
-      exchange.endpoint->tell(served, what, Clock::now() - span(ended.seconds()), there, exchange.greets);
+      const bool cut = exchange.greets && (code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR);
+      const double ago = std::isinf(exchange.endpoint->patience({})) ? 0 : ended.seconds();  // before a good reply
+      exchange.endpoint->tell(served, what, Clock::now() - span(ago), cut || ended.status() > 0, exchange.greets);
     };
     try {
       if (const auto error = ended.error(code, json_)) throw *error;
@@ -223,7 +223,7 @@ class HttpClient {
               (header.empty() ? ")" : ": the server asks by '" + header + "' to wait beyond the deadline)");
     }
     const bool silent = std::isfinite(exchange.endpoint->patience(now, true));
-    const bool damaged = ended.status() / 100 == 2 && exchange.attempts + exchange.moves > 2;  // three times in a row
+    const bool damaged = ended.status() / 100 == 2 && exchange.attempts + exchange.moves > 2;  // others failed as well
     const bool fault = transport || damaged, last = silent || patience <= 0 || exchanges_.empty();
     if (!proven && (silent || !exchange.greets)) {
       if (fault) what += HttpWatch::advice;

@@ -52,11 +52,6 @@ class HttpWatch {
     if (state.good || (silent && state.replied)) return std::numeric_limits<double>::infinity();
     return seconds - std::chrono::duration<double>(now - state.since.value_or(now)).count();
   }
-  /// True if nothing has come from the server yet.
-  [[nodiscard]] bool silent(const std::string& server) const {
-    const auto found = servers_.find(server);
-    return found == servers_.end() || !(found->second.replied || found->second.good);
-  }
   /// Another server of a fleet is asked, and gets the same patience.
   void moved(const std::string& server) { servers_[server].since.reset(); }
   /// What to try where no reply was good.

@@ -74,7 +74,7 @@ Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
   std::vector<Task<Embedding>> asked;
   for (const NodeId end : ends)
     asked.push_back(encoder.ask(EncodeRequest(*tree->state(end).answer(), EncodeRequest::Role::passage)));
-  const std::vector<Embedding> embeddings = co_await espalier::detail::Gather(std::move(asked));
+  const std::vector<Embedding> embeddings = co_await gather(std::move(asked));
   const auto scores = agreement_scores<Embedding>(embeddings, cosine);
   tree->annotations.erase("embedding");
   for (std::size_t i = 0; i < ends.size(); ++i) tree->annotate("embedding", ends[i], scores[i]);

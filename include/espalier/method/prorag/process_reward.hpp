@@ -42,7 +42,7 @@ class ProcessReward {
                        : slots(tree->state(id));
       draws.push_back(sampler_.draw("process_reward", std::move(shown), 1, context));
     }
-    const auto samples = co_await espalier::detail::Gather(std::move(draws));
+    const auto samples = co_await gather(std::move(draws));
     tree->annotations.erase("process_reward");
     for (NodeId id = 1; id < tree->size(); ++id)
       if (const auto& reply = samples[id - 1].front().reply)

@@ -46,7 +46,7 @@ struct ToldStep {
   std::string_view role;  ///< of its action
   std::string thought, text;
 };
-/// The steps, each a thought and an action, of which a text in a protocol's marks consists. Empty if it holds others.
+/// The steps, each a thought and an action, of which a text in a protocol's marks consists. Empty if it holds more.
 inline std::vector<ToldStep> told_steps(std::string_view text, const Protocol& protocol) {
   const auto marked = [&](std::string_view piece) {
     return std::any_of(protocol.tags.begin(), protocol.tags.end(), [&](const Protocol::Tag& tag) {

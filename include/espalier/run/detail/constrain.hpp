@@ -127,8 +127,9 @@ class ConstrainDecision {
 
   /// Decides the rest. `turn` is called at least every 50 ms and may throw. Returns true if it decided any.
   bool probe(const Turn& turn) {
-    for (const Settings::ModelFor& one : settings_.models())  // throws for bad options before a server is asked
-      if (!undecided_.empty() && !settings_.given.models.contains(one.model)) (void)make_model(one, settings_, {}, {});
+    if (!undecided_.empty())  // throws for bad options before a server is asked
+      for (const Settings::ModelFor& one : settings_.models())
+        if (!settings_.given.models.contains(one.model)) (void)make_model(one, settings_, {}, {});
     std::vector<Protocol::Purpose> asked, left;
     for (const Protocol::Purpose& purpose : undecided_) {
       const std::optional<bool> takes = takes_grammar(settings_.model_for(purpose.name), turn);

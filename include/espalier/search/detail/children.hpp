@@ -85,7 +85,7 @@ Task<void> add_children(Env* env, Tree* tree, std::vector<Ask> asks, Chosen chos
     const Context context(ask.parent->seed, ask.first, &tree->ledger, ask.kept);
     asked.push_back(as_task(propose(*env, tree->state(ask.parent->node), ask.kind, ask.n, context)));
   }
-  auto drawn = co_await Gather(std::move(asked));
+  auto drawn = co_await gather(std::move(asked));
   std::vector<std::pair<const Ask*, Proposals>> all;
   for (std::size_t i = 0; i < asks.size(); ++i) {
     if (all.empty() || all.back().first->parent != asks[i].parent) all.emplace_back(&asks[i], Proposals());
@@ -101,7 +101,7 @@ Task<void> add_children(Env* env, Tree* tree, std::vector<Ask> asks, Chosen chos
       steps.push_back(step_or_stay(*env, tree->state(parent.node), proposal, context));
     }
   }
-  std::vector<State> states = co_await Gather(std::move(steps));
+  std::vector<State> states = co_await gather(std::move(steps));
   auto state = states.begin();
   for (auto& [ask, proposals] : all) {
     auto child = ask->parent->children.end() - static_cast<std::ptrdiff_t>(proposals.size());
@@ -160,7 +160,7 @@ Task<void> value_nodes(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Se
     const Context context(seed, 0, &tree->ledger, each * others);
     tasks.push_back(as_task(evaluate(*evaluator, *env, tree->state(node), context)));
   }
-  std::vector<Result> results = co_await Gather(std::move(tasks));
+  std::vector<Result> results = co_await gather(std::move(tasks));
   for (std::size_t i = 0; i < results.size(); ++i)
     enter_evaluation(*tree, nodes[i].node, std::move(results[i]), LeafBackup());
 }

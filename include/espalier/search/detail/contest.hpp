@@ -48,7 +48,7 @@ class ContestRollouts {
         tasks.push_back(evaluate->some(*env, tree->state(child), context, round.draws[i]));
         drawing.push_back(i);
       }
-      std::vector<Ends> ends = co_await Gather(std::move(tasks));
+      std::vector<Ends> ends = co_await gather(std::move(tasks));
       for (std::size_t j = 0; j < drawing.size(); ++j) take(drawing[j], round.draws[drawing[j]], std::move(ends[j]));
     }
   }
@@ -108,7 +108,7 @@ Task<void> hold_contests(Env* env, Evaluate* evaluate, Tree* tree, std::vector<C
   for (Contest& contest : contests) all.emplace_back(*tree, std::move(contest), n);
   const Context start(tree->seed, 0, &tree->ledger);
   for (Rollouts& one : all) tasks.push_back(one.run(env, evaluate, tree, start));
-  co_await Gather(std::move(tasks));
+  co_await gather(std::move(tasks));
   for (Rollouts& one : all) one.enter(*tree);
 }
 

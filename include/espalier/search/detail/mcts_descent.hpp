@@ -138,7 +138,7 @@ bool value_first(const MctsOptions& options, const auto& tree, const Place& plac
 }
 
 /// Follows the policy to a node that may grow, must be valued or has no child to select, and marks terminal nodes on
-/// the way. Counts choices if `noted`.
+/// the way. `noted`: simulations may be under way, and choices are counted.
 template <bool noted, class Select, class Env, class Tree>
 Place descend(const MctsOptions& options, const Select& select, Env& env, Tree& tree, Place place) {
   const bool own_values = options.values == MctsOptions::Values::each || options.values == MctsOptions::Values::leaf;

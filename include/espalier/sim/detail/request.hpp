@@ -160,7 +160,7 @@ class Request {
     const bool line = tag->close == "\n" && !tag->open.ends_with(' ');
     return tag->open + (line ? " " : "") + text + tag->close;
   }
-  /// A thought, in its marks if it has them (one line if they end with it), and the reply that follows from it.
+  /// A thought, in the protocol's marks (on one line if they end with the line), and the reply that follows.
   [[nodiscard]] std::string reply(std::string thought, std::string_view role, const std::string& text) const {
     if (whole(role)) return text;
     const Protocol::Tag* tag = protocol->tag("thought");

@@ -144,7 +144,7 @@ def tokens(dialogue: Dialogue, choices: Choices) -> Iterator[Columns]:
     own = None if choices.kept is None else sampled_turns(dialogue, choices.kept, choices.tokenizer)
     if own is None and choices.kept is not None:
         turns = sum(one.role == "assistant" for one in dialogue.messages)
-        choices.lost[REWRITTEN if turns == sum(map(bool, dialogue.origin.nodes)) else JOINED] += 1
+        choices.lost[JOINED if turns < sum(map(bool, dialogue.origin.nodes)) else REWRITTEN] += 1
         return
     text = tokenised(dialogue, choices.tokenizer, choices.style, own)
     yield {**dialogue.origin.columns, "input_ids": text.ids, "labels": text.labels, "loss_weights": text.weights}

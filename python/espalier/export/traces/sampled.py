@@ -28,7 +28,7 @@ def kept_tokens(run: Path) -> Mapping[str, Kept] | None:
             raise row.wrong("ids", "should be the ids of tokens, each with its logprob")
         sampled = Sampled(ids, logprobs, row.text("purpose"))
         found.setdefault(row.text("id"), {})[row.whole("node"), rollout, row.whole("at")] = sampled
-    return found if (run / "tokens.jsonl").exists() else None
+    return found if file.exists() else None
 
 
 def with_tokens(trace: Trace, kept: Mapping[str, Kept] | None) -> Trace:

@@ -22,11 +22,11 @@ inline bool says_too_long(std::string_view said) {
   const bool prompt = has_any(said, {"prompt", "input"}) && has_any(said, {"token", "length", "character", "too long"});
   return !busy && ((prompt && has_any(said, {"too long", "too many", "too large", "too big", "longer than",
                                              "larger than", "greater than", "exceed", "limit is", "limit of",
-                                             "must be <=", "supports up to", "must have less"})) ||
+                                             "supports up to", "must have less"})) ||
                    has_any(said, {"context length", "context size", "context window", "contextwindow", "context limit",
                                   "context shift", "max model len", "model length", "max seq len", "sequence length",
                                   "prompt length", "input length", "kv size", "model token limit", "expected maxlength",
-                                  "too large to process", "above max length", "`inputs` tokens"}));
+                                  "too large to process", "above max length", "`inputs` tokens", "inputs tokens +"}));
 }
 
 }  // namespace espalier::backend::detail

@@ -48,6 +48,7 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
   if (!failed) return std::nullopt;
   ServerError found = described(root);
   if (found.message.empty()) found.message = text(root, "detail");
+  if (found.code.empty()) found.code = text(root, "status");
   return found;
 }
 

@@ -69,12 +69,10 @@ class HttpService : public Service<In, Out> {
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  protected:
-  /// `greets`: its messages only ask who is there.
-  HttpService(std::shared_ptr<HttpClient> client, std::size_t max_in_flight, std::size_t batch = 1, bool greets = false)
+  HttpService(std::shared_ptr<HttpClient> client, std::size_t max_in_flight, std::size_t batch = 1)
       : client_(client ? std::move(client) : std::make_shared<HttpClient>()),
         max_in_flight_(max_in_flight),
-        batch_(batch),
-        greets_(greets) {}
+        batch_(batch) {}
   [[nodiscard]] const std::shared_ptr<HttpClient>& client() const { return client_; }
 
   JsonReader json_;
@@ -82,6 +80,7 @@ class HttpService : public Service<In, Out> {
   bool joins_ = false;        ///< read() joins what a body's repair has marked, and counts what stays broken
   std::size_t replaced_ = 0;  ///< U+FFFD of the body under way, for what is no Unicode
   bool chooses_ = false;      ///< next() chooses. What replies lead to joins the line before it moves on
+  bool greets_ = false;       ///< its messages only ask who is there
 
   /// False while the service asks its server for something it must know first. Throws BackendError if it cannot know,
   /// and then all waiting requests fail. By default a watched server is first asked whether it says anything, so that a
@@ -217,7 +216,7 @@ class HttpService : public Service<In, Out> {
 
   std::shared_ptr<HttpClient> client_;
   std::size_t max_in_flight_, batch_;
-  bool greets_, greeted_ = false;
+  bool greeted_ = false;
   HttpClient::Id hello_ = 0;  ///< under way, 0 = none
   std::deque<Item> waiting_;
   Messages under_way_;  ///< owned by the client

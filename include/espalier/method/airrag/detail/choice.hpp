@@ -87,7 +87,7 @@ class AirRagJudge {
     std::vector<Task<std::optional<double>>> asked;
     for (const NodeId end : ends)
       asked.push_back((*this)(tree->state(end), Context(tree->seed.child(end), 0, &tree->ledger)));
-    const auto scores = co_await espalier::detail::Gather(std::move(asked));
+    const auto scores = co_await gather(std::move(asked));
     tree->annotations.erase("process_reward");
     for (std::size_t i = 0; i < ends.size(); ++i)
       if (scores[i]) tree->annotate("process_reward", ends[i], *scores[i]);

@@ -87,10 +87,10 @@ class DecoupleRagEnvironment {
     const std::vector<std::string> queries = query_list(action.text);
     std::vector<Task<Passages>> asked;
     for (const std::string& query : queries) asked.push_back(loop.find(query, context));
-    const std::vector<Passages> found = co_await espalier::detail::Gather(std::move(asked));
+    const std::vector<Passages> found = co_await gather(std::move(asked));
     std::size_t most = 0;
     for (const Passages& list : found) most = std::max(most, list.size());
-    Passages fused = backend::detail::fuse(found, static_cast<std::uint32_t>(most), backend::detail::fusion_constant);
+    Passages fused = backend::fuse(found, static_cast<std::uint32_t>(most));
     co_return state.with(action).with(rag::Segment(std::move(fused)));
   }
 

@@ -54,7 +54,7 @@ class ProRagJudge {
       const Context context(one.seed, 0, &tree->ledger);
       draws.push_back(sampler_.draw("judge", slots(*tree, one), 1, context));
     }
-    const auto verdicts = co_await espalier::detail::Gather(std::move(draws));
+    const auto verdicts = co_await gather(std::move(draws));
     forget(*tree);
     for (std::size_t i = 0; i < asked.size(); ++i) record(*tree, asked[i], verdicts[i].front());
   }
