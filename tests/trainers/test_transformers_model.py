@@ -49,7 +49,7 @@ def prompt(text: str = "Who?", **more: object) -> esp.Prompt:
 def asked(**more: object) -> SimpleNamespace:
     """One token of a bare prompt, with all that an engine may ask for."""
     fields = {"messages": [{"role": "user", "content": "a"}], "temperature": 1.0, "top_k": 0, "top_p": 1.0, "stop": []}
-    chances = {"logprobs": False, "token_logprobs": False}
+    chances = {"logprobs": False, "token_logprobs": False, "keep_tokens": False}
     return SimpleNamespace(**{**fields, **chances, "max_tokens": 1, "seed": 3, "sample": 0, "grammar": "", **more})
 
 
