@@ -1,7 +1,6 @@
 #pragma once
 
-/// The search library: all engines and policies, over any problem. Nothing of language stands in it, and it needs the
-/// standard library alone.
+/// The search library: all engines and policies, over any problem. It knows no language, and needs only std.
 
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>

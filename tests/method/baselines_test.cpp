@@ -349,7 +349,7 @@ TEST_CASE("worked examples stand before the question where a publication has the
     method->options().set("shots", "5");
     CHECK_THROWS_WITH_AS(method->check(), "option 'shots' is 5, allowed: 0 to 4", std::invalid_argument);
   }
-  const auto& first = method::detail::demonstrations[0];
+  const auto first = method::detail::demonstrations()[0];
   CHECK(method::baselines::detail::as_sentences(first).ends_with("in Romania.\nSo the answer is: Romania\n"));
   CHECK(method::baselines::detail::as_follow_ups(first).ends_with("in Romania.\nSo the final answer is: Romania\n"));
   CHECK_THROWS_AS(method::make_method("search-o1")->options().set("shots", "1"), std::invalid_argument);

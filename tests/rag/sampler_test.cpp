@@ -401,7 +401,7 @@ TEST_CASE("a constrained purpose is asked under its grammar, the others are not"
   std::map<std::string, std::string> grammars;
   const auto note = [&](const Prompt& p) { return grammars[p.purpose()] = p.sampling().grammar, "<answer>x</answer>"; };
   model.on("own_answer", note).on("rollout", note);
-  rag::Sampler::Options options{.sampling = {.temperature = 0.7, .max_tokens = 100}};
+  rag::Sampler::Options options{.sampling = {.temperature = 0.7, .max_tokens = 100}, .grammar = Grammar::gbnf_of};
   options.constrain = {{"own_answer", rag::Sampler::Constrain::on}, {"rollout", rag::Sampler::Constrain::off}};
   Bench bench(model, options);
   for (const char* purpose : {"own_answer", "rollout"}) bench.draw(purpose, 1);
@@ -419,7 +419,7 @@ TEST_CASE("a draft that cannot be read is shown to the model, which gives its re
     if (p.sample() == 0) return "<answer>at once</answer>";
     return p.sampling().grammar.empty() ? "It is <b>Paris</b>." : "<answer>Paris</answer>";
   });
-  rag::Sampler::Options options{.sampling = {.temperature = 0.7}};
+  rag::Sampler::Options options{.sampling = {.temperature = 0.7}, .grammar = Grammar::gbnf_of};
   options.constrain = {{"own_answer", rag::Sampler::Constrain::draft}};
   Bench bench(model, options);
   const auto drawn = bench.draw("own_answer", 2);
@@ -444,7 +444,7 @@ TEST_CASE("a draft that cannot be read is shown to the model, which gives its re
 TEST_CASE("whole replies that break their grammar are counted: the server ignores it") {
   Scripted model;
   model.on("own_answer", [](const Prompt&) { return "Paris"; });
-  rag::Sampler::Options options{.sampling = {.temperature = 0}};
+  rag::Sampler::Options options{.sampling = {.temperature = 0}, .grammar = Grammar::gbnf_of};
   options.constrain = {{"own_answer", rag::Sampler::Constrain::on}};
   Bench bench(model, options);
   bench.draw("own_answer", 2);

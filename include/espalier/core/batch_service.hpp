@@ -9,7 +9,6 @@
 #include <concepts>
 #include <cstdint>
 #include <exception>
-#include <iterator>
 #include <span>
 #include <string>
 #include <thread>
@@ -33,8 +32,7 @@ concept BatchFunction =
 }  // namespace detail
 
 /// A batch function as a service: all waiting requests go in one call. A BackendError may be thrown for the whole batch
-/// or returned for one item. Transport failures are retried. A final failure becomes the item's answer. Any other
-/// exception is not caught and ends the run.
+/// or returned for one item. Transport failures are retried, final ones become answers. Other exceptions end the run.
 template <class In, class Out, class F>
 class BatchService final : public Service<In, Out> {
  public:
@@ -74,16 +72,16 @@ class BatchService final : public Service<In, Out> {
   };
 
   std::vector<Item> take_due() {
-    std::vector<Item> due;
+    std::vector<Item> due, later;
     if (waiting_.empty()) return due;
     const auto now = Clock::now();
-    const auto late =
-        std::stable_partition(waiting_.begin(), waiting_.end(), [now](const Item& item) { return item.due <= now; });
-    due.assign(std::make_move_iterator(waiting_.begin()), std::make_move_iterator(late));
-    waiting_.erase(waiting_.begin(), late);
-    if (!due.empty()) return due;
-    const auto first = std::ranges::min_element(waiting_, [](const Item& a, const Item& b) { return a.due < b.due; });
-    std::this_thread::sleep_until(std::min(first->due, now + std::chrono::milliseconds(20)));
+    auto first = Clock::time_point::max();
+    for (Item& item : waiting_) {
+      first = std::min(first, item.due);
+      (item.due <= now ? due : later).push_back(std::move(item));
+    }
+    waiting_ = std::move(later);
+    if (due.empty()) std::this_thread::sleep_until(std::min(first, now + std::chrono::milliseconds(20)));
     return due;
   }
 
@@ -97,7 +95,8 @@ class BatchService final : public Service<In, Out> {
                            BackendError::Kind::permanent);
       for (auto& answer : answers) outcomes.push_back(to_outcome(std::move(answer)));
     } catch (const BackendError&) {
-      outcomes.assign(requests.size(), std::current_exception());
+      outcomes.clear();
+      while (outcomes.size() < requests.size()) outcomes.push_back(std::current_exception());
     }
     return outcomes;
   }

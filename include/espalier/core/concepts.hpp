@@ -205,8 +205,7 @@ template <class B, class Tree>
 concept Backup =
     requires(const B& b, Tree& tree, NodeId leaf, const typename Tree::Value& value) { b(tree, leaf, value); };
 
-/// s(tree, node) -> whether to stop. Called after each simulation with the node that it valued. Each tree has its own
-/// copy of the rule, so a rule may keep state.
+/// s(tree, node) -> whether to stop. Called after each simulation with the node it valued. Each tree has a copy of it.
 template <class S, class Tree>
 concept StopRule = std::copy_constructible<S> && requires(S& s, const Tree& tree) {
   { s(tree, NodeId()) } -> std::convertible_to<bool>;

@@ -126,8 +126,7 @@ class PortState final : public PortBase {
   }
 
   /// Wakes all that wait for this request. All but the first get an answer's shared(), where it has that. An error that
-  /// is not a BackendError ends the run. Only the first answer for a ticket counts. Throws std::invalid_argument for a
-  /// ticket that was never given.
+  /// is not a BackendError ends the run. A ticket's first answer counts. Unknown tickets are std::invalid_argument.
   void deliver(Ticket ticket, Outcome<Out> outcome) {
     auto entry = entries_.extract(ticket);
     if (entry.empty() && ticket > 0 && ticket <= last_ticket_) return;

@@ -10,7 +10,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -71,12 +70,11 @@ class PortScheduler {
   /// Runs tasks side by side and returns their results in order. An error that is not a BackendError ends all of them.
   template <class T>
   std::vector<Outcome<T>> run_all(std::vector<Task<T>> tasks) {
-    std::vector<std::optional<Outcome<T>>> taken(tasks.size());
+    std::vector<Outcome<T>> results;
+    while (results.size() < tasks.size()) results.push_back(std::exception_ptr());
     for_each(
         tasks.size(), unlimited, [&](std::size_t i) { return std::move(tasks[i]); },
-        [&](std::size_t i, Outcome<T> outcome) { taken[i].emplace(std::move(outcome)); });
-    std::vector<Outcome<T>> results;
-    for (auto& outcome : taken) results.push_back(std::move(*outcome));
+        [&](std::size_t i, Outcome<T> outcome) { results[i] = std::move(outcome); });
     return results;
   }
 
@@ -90,9 +88,9 @@ class PortScheduler {
   }
   template <class T>
   T run(Task<T> task) {
-    std::vector<Task<T>> one;
-    one.push_back(std::move(task));
-    return std::move(run(std::move(one)).front());
+    start(task);
+    drive([&] { return task.done(); });
+    return task.take();
   }
 
   /// Runs `count` tasks. make(i) starts one. done(i, outcome) gets its result as soon as it exists, in no defined

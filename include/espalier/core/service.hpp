@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <span>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace espalier {
@@ -17,23 +17,24 @@ namespace espalier {
 template <class T>
 class Outcome {
  public:
-  Outcome(T value) : state_(std::move(value)) {}                   // NOLINT: a value is an outcome
-  Outcome(std::exception_ptr error) : state_(std::move(error)) {}  // NOLINT: so is an error
-  [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
+  Outcome(T value) : value_(std::move(value)) {}                   // NOLINT: a value is an outcome
+  Outcome(std::exception_ptr error) : error_(std::move(error)) {}  // NOLINT: so is an error
+  [[nodiscard]] bool ok() const noexcept { return value_.has_value(); }
   /// The value. Rethrows the error if there is none.
   [[nodiscard]] const T& value() const& {
-    if (!ok()) std::rethrow_exception(std::get<1>(state_));
-    return std::get<0>(state_);
+    if (!ok()) std::rethrow_exception(error_);
+    return *value_;
   }
   [[nodiscard]] T value() && {
-    if (!ok()) std::rethrow_exception(std::get<1>(state_));
-    return std::move(std::get<0>(state_));
+    if (!ok()) std::rethrow_exception(error_);
+    return std::move(*value_);
   }
   /// The error. Call it only if !ok().
-  [[nodiscard]] const std::exception_ptr& error() const { return std::get<1>(state_); }
+  [[nodiscard]] const std::exception_ptr& error() const { return error_; }
 
  private:
-  std::variant<T, std::exception_ptr> state_;
+  std::optional<T> value_;
+  std::exception_ptr error_{};
 };
 
 /// Identifies one request between a port and its service.

@@ -167,6 +167,10 @@ class Grammar {
   [[nodiscard]] const detail::FormPtr& form() const { return form_; }
   /// For llama.cpp, vLLM and SGLang's `ebnf`. It stands in a request's Sampling and so in its key.
   [[nodiscard]] std::string gbnf() const { return detail::GbnfText::of(form_); }
+  /// The same of a purpose, as rag::Sampler asks for it.
+  static std::string gbnf_of(const Protocol& protocol, const Protocol::Purpose& purpose, std::uint32_t max_tokens) {
+    return Grammar(protocol, purpose, max_tokens).gbnf();
+  }
   /// The whole reply as a regular expression, without anchors.
   [[nodiscard]] std::string regex() const { return detail::regex_text(form_); }
   /// For llguidance.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <espalier/llm/grammar.hpp>
 #include <espalier/method/detail/agreement.hpp>
 #include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/method/option_table.hpp>
@@ -23,8 +24,7 @@
 namespace espalier::method {
 
 /// A method over questions as a run sees it: sampling, rewards and budgets. To write your own method, derive from it,
-/// add your options to `table_`, build your search in `build`, run it in `grow` and `answer`, and register your class
-/// (registry.hpp).
+/// add your options to `table_`, build your search in `build`, run it in `grow` and `answer`, and see registry.hpp.
 class Method {
  public:
   Method(const Method&) = delete;
@@ -68,6 +68,7 @@ class Method {
       samples.constrain.emplace(purpose, own.constrain.value_or(constrain_));
     }
     samples.constrain_others = constrain_;
+    samples.grammar = Grammar::gbnf_of;
     rag::Sampler asks(ports.model, prompts, std::move(samples));
     for (const auto& [purpose, model] : ports.models) asks.model_for(purpose, model);
     return asks;

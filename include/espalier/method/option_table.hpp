@@ -22,8 +22,7 @@
 namespace espalier::method {
 
 /// Named options that refer to fields of plain structs: the one place that says an option's name, help and range. From
-/// it they are set from text, checked, written as JSON and listed. A field may be a std::optional: JSON shows it only
-/// when it is set.
+/// it they are set from text, checked, written as JSON and listed. JSON shows a std::optional only when it is set.
 class OptionTable {
  public:
   /// Says whose options these are, for errors.
@@ -79,15 +78,13 @@ class OptionTable {
     *pruning_ = policy;
   }
 
-  /// JSON shows the newest option only where it differs from its default, so that files of earlier versions keep their
-  /// bytes.
+  /// JSON shows the newest option only where it differs from its default: files of earlier versions keep their bytes.
   OptionTable& shown_if_changed() {
     entries_.back().left_out = entries_.back().show();
     return *this;
   }
 
-  /// Sets an option. Throws std::invalid_argument that names the option. For an unknown option it names the nearest
-  /// one.
+  /// Sets an option. Throws std::invalid_argument that names the option, and for an unknown one the nearest.
   void set(std::string_view name, std::string_view text) {
     std::vector<std::string> names;
     for (auto& entry : entries_) {

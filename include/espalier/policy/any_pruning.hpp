@@ -25,8 +25,7 @@ namespace espalier {
 /// the ids in the tree itself, values are utilities.
 using SiblingTree = Tree<NodeId, std::any>;
 
-/// A pruning policy of erased type, for trees of any type: `AnyPruning{.name = "mine", .at = TopK(2)}`. A moment that
-/// is not set costs nothing.
+/// A pruning policy of erased type: `AnyPruning{.name = "mine", .at = TopK(2)}`. An unset moment costs nothing.
 struct AnyPruning {
   class Moment {
    public:

@@ -32,6 +32,13 @@ inline constexpr auto when_done = [](const auto& policy, const auto& tree, std::
   else return Verdict();
 };
 
+/// Takes what a policy says into what was said before, and what it cuts out of the siblings that are left.
+inline void join(Verdict& all, std::vector<NodeId>& left, const Verdict& verdict) {
+  all.enough = all.enough || verdict.enough;
+  all.cut.insert(all.cut.end(), verdict.cut.begin(), verdict.cut.end());
+  for (const auto& [id, reason] : verdict.cut) std::erase(left, id);
+}
+
 }  // namespace detail
 
 /// Asks a policy ahead of values, in place of when they are there.
@@ -75,13 +82,8 @@ class AllOf {
   Verdict ask(auto moment, const auto& tree, std::span<const NodeId> siblings) const {
     Verdict all;
     std::vector<NodeId> left(siblings.begin(), siblings.end());
-    const auto add = [&](const Verdict& verdict) {
-      all.enough = all.enough || verdict.enough;
-      all.cut.insert(all.cut.end(), verdict.cut.begin(), verdict.cut.end());
-      for (const auto& [id, reason] : verdict.cut) std::erase(left, id);
-    };
     const auto one = [&](const auto& policy) {
-      if (!left.empty()) add(moment(policy, tree, std::span<const NodeId>(left)));
+      if (!left.empty()) detail::join(all, left, moment(policy, tree, std::span<const NodeId>(left)));
     };
     std::apply([&](const auto&... policy) { (one(policy), ...); }, policies_);
     return all;

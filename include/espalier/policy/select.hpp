@@ -99,8 +99,7 @@ class Uct {
 };
 
 /// PUCT: mean + c P sqrt(N_parent) / (1 + N) (ProRAG, Eq. 2). P is the child's share of the priors of the siblings that
-/// are not pruned. N_parent also holds the parent's own evaluations. The paper's sum of N over the children is
-/// Visits::children.
+/// are not pruned. N_parent also holds the parent's own evaluations. Visits::children is the paper's sum of N.
 class Puct {
  public:
   enum class Visits : std::uint8_t {

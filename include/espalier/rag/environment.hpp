@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,9 +32,7 @@ class Environment {
   };
 
   Environment(Sampler sampler, RetrieverPort retriever, Options options)
-      : sampler_(std::move(sampler)), retriever_(std::move(retriever)), options_(options) {
-    if (options_.documents == 0) bad_option("documents", options_.documents, "1 or more");
-  }
+      : Environment(std::make_shared<const Sampler>(std::move(sampler)), std::move(retriever), options) {}
 
   [[nodiscard]] State root(const Question& question) const { return State(question); }
   [[nodiscard]] State root(const Example& example) const { return State(example); }
@@ -46,7 +45,7 @@ class Environment {
   template <class = void>
   Task<std::vector<Proposal<Action>>> propose(State state, Kind, std::uint32_t n, Context context) const {
     const bool last =
-        state.iterations() >= options_.max_rounds && sampler_.prompts().protocol()->purpose("forced_answer");
+        state.iterations() >= options_.max_rounds && sampler_->prompts().protocol()->purpose("forced_answer");
     return draw(last ? "forced_answer" : "rollout", slots(state.view()), n, std::move(context), SegmentKind::answer,
                 last);
   }
@@ -73,7 +72,7 @@ class Environment {
   /// Question and history as slots.
   [[nodiscard]] PromptSet::Slots slots(State::View view) const {
     return {{"question", render_text(view.question().text)},
-            {"history", render_history(view.transcript(), *sampler_.prompts().protocol())}};
+            {"history", render_history(view.transcript(), *sampler_->prompts().protocol())}};
   }
 
   /// Draws n samples of a purpose as proposals. A reply's tag says what the action is: answer, question (a
@@ -82,9 +81,9 @@ class Environment {
   Task<std::vector<Proposal<Action>>> draw(std::string purpose, PromptSet::Slots slots, std::uint32_t n,
                                            Context context, SegmentKind bare = SegmentKind::answer,
                                            bool forced = false) const {
-    if (forced && options_.force_once && sampler_.greedy(purpose)) n = context.first == 0 && n > 0 ? 1 : 0;
+    if (forced && options_.force_once && sampler_->greedy(purpose)) n = context.first == 0 && n > 0 ? 1 : 0;
     std::vector<Sampler::Sample> samples =
-        co_await sampler_.draw(std::move(purpose), std::move(slots), n, std::move(context));
+        co_await sampler_->draw(std::move(purpose), std::move(slots), n, std::move(context));
     std::vector<Proposal<Action>> proposals;
     for (Sampler::Sample& sample : samples) {
       if (!sample.reply) {
@@ -94,8 +93,8 @@ class Environment {
       Reply& reply = *sample.reply;
       const SegmentKind kind = kind_of(reply.tag, bare);
       std::string compared = key(reply.content);
-      proposals.emplace_back(
-          Action(kind, std::move(reply.content), std::move(reply.thought), std::move(compared), forced), Kind(kind));
+      Action action(kind, std::move(reply.content), std::move(reply.thought), std::move(compared), forced);
+      proposals.emplace_back(std::move(action), Kind(kind), 1.0F, Reason::none);
       if (sample.logprob) proposals.back().logprob = static_cast<float>(*sample.logprob);
       proposals.back().tokens = sample.tokens;
       proposals.back().action.token_logprobs = std::move(sample.token_logprobs);
@@ -104,7 +103,7 @@ class Environment {
     co_return proposals;
   }
 
-  [[nodiscard]] const Sampler& sampler() const { return sampler_; }
+  [[nodiscard]] const Sampler& sampler() const { return *sampler_; }
   /// The text that deduplication compares.
   [[nodiscard]] std::string key(const std::string& text) const {
     return options_.dedup == Dedup::exact ? text : detail::form_or_text(text);
@@ -114,7 +113,7 @@ class Environment {
     return {sampler_, retriever_, {options_.documents, max_rounds, options_.dedup, options_.force_once}};
   }
   /// The same loop where no reply is drawn again, so that its paths are the policy's own.
-  [[nodiscard]] Environment drawing_once() const { return {sampler_.drawing_once(), retriever_, options_}; }
+  [[nodiscard]] Environment drawing_once() const { return {sampler_->drawing_once(), retriever_, options_}; }
   [[nodiscard]] std::uint32_t documents() const { return options_.documents; }
   /// The same loop with another number of passages per search.
   [[nodiscard]] Environment finding(std::uint32_t documents) const {
@@ -122,10 +121,14 @@ class Environment {
   }
   /// The same models and retriever with other prompts.
   [[nodiscard]] Environment with_prompts(PromptSet prompts) const {
-    return {sampler_.with_prompts(std::move(prompts)), retriever_, options_};
+    return {sampler_->with_prompts(std::move(prompts)), retriever_, options_};
   }
 
  private:
+  Environment(std::shared_ptr<const Sampler> sampler, RetrieverPort retriever, Options options)
+      : sampler_(std::move(sampler)), retriever_(std::move(retriever)), options_(options) {
+    if (options_.documents == 0) bad_option("documents", options_.documents, "1 or more");
+  }
   static SegmentKind kind_of(const std::string& role, SegmentKind bare) {
     if (role == "question") return SegmentKind::sub_question;
     if (role == "search") return SegmentKind::query;
@@ -133,7 +136,7 @@ class Environment {
     if (role == "thought") return SegmentKind::thought;
     return role == "queries" ? SegmentKind::queries : bare;
   }
-  Sampler sampler_;
+  std::shared_ptr<const Sampler> sampler_;
   RetrieverPort retriever_;
   Options options_;
 };

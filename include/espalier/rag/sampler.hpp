@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/context.hpp>
-#include <espalier/llm/grammar.hpp>
 #include <espalier/llm/scheduler.hpp>
 #include <espalier/rag/detail/repair.hpp>
 #include <espalier/rag/parse.hpp>
@@ -51,8 +50,10 @@ class Sampler {
     bool tools = false;                                            ///< replies call tools in place of tags with marks
     std::map<std::string, Constrain, std::less<>> constrain = {};  ///< by purpose
     Constrain constrain_others = Constrain::off;                   ///< for purposes without their own entry
+    /// Makes the grammar of a purpose that is constrained: Grammar::gbnf_of (llm/grammar.hpp), or one of your own.
+    std::string (*grammar)(const Protocol&, const Protocol::Purpose&, std::uint32_t max_tokens) = nullptr;
   };
-  /// Throws std::invalid_argument if a purpose that is constrained has a mark that no grammar can hold.
+  /// Throws std::invalid_argument if a purpose is constrained without `grammar`, or has a mark that it cannot hold.
   Sampler(ModelPort model, PromptSet prompts, Options options)
       : model_(std::move(model)), prompts_(std::move(prompts)), options_(std::move(options)) {
     make_grammars();
@@ -221,14 +222,15 @@ class Sampler {
     for (const Protocol::Purpose& purpose : prompts_.protocol()->purposes) {
       const Sampling free = sampling(purpose.name);
       if (constrain(purpose.name) == Constrain::off || free.tools) continue;
-      const Grammar grammar(*prompts_.protocol(), purpose, static_cast<std::uint32_t>(free.max_tokens));
-      grammars_[purpose.name] = std::make_shared<const std::string>(grammar.gbnf());
+      if (!options_.grammar) bad_option("constrain", purpose.name, "off where Options::grammar is not set");
+      grammars_[purpose.name] =
+          options_.grammar(*prompts_.protocol(), purpose, static_cast<std::uint32_t>(free.max_tokens));
     }
   }
   /// The same, with the purpose's grammar if it is constrained.
   [[nodiscard]] Sampling constrained(const std::string& purpose) const {
     Sampling chosen = sampling(purpose);
-    if (const auto own = grammars_.find(purpose); own != grammars_.end()) chosen.grammar = *own->second;
+    if (const auto own = grammars_.find(purpose); own != grammars_.end()) chosen.grammar = own->second;
     return chosen;
   }
   [[nodiscard]] const ModelPort& port(const std::string& purpose) const {
@@ -240,7 +242,7 @@ class Sampler {
   std::map<std::string, ModelPort, std::less<>> models_;
   PromptSet prompts_;
   Options options_;
-  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> grammars_;  ///< GBNF of constrained purposes
+  PromptSet::Texts grammars_;  ///< GBNF of constrained purposes
 };
 
 }  // namespace espalier::rag

@@ -16,8 +16,7 @@ namespace espalier {
 /// Beam search. At each depth every state of the beam gets up to `width` children of each legal kind. All new children
 /// are evaluated, and the `beam` best of the depth go on (ties: higher prior, then older). Terminal children are ranked
 /// too and stay in the tree as answers. A depth whose draws and values the budget cannot pay for is not begun. The
-/// pruning policy is asked about each parent's children, in node order: ahead of values, and once they have them,
-/// before the depth is ranked.
+/// pruning policy is asked about each parent's children, in node order: ahead of values, and before the ranking.
 template <class Evaluate, class Prune = KeepAll>
 class Beam : public detail::TreeSearch<Beam<Evaluate, Prune>, Evaluate, Prune> {
  public:

@@ -20,8 +20,7 @@
 
 namespace espalier::backend::detail {
 
-/// Writes the bodies for /chat/completions and /completions, or for Ollama's own routes. The part that all samples of a
-/// prompt share is written once.
+/// Writes the bodies for /chat/completions and /completions, or for Ollama's own routes. Samples share what is equal.
 class OpenAiRequest {
  public:
   /// With `chat` false, prompts with roles are sent raw too, their messages joined by blank lines. Fields of

@@ -46,8 +46,7 @@ inline std::string authorities_file() {
                           usual);
 }
 
-/// Texts that no message may show: keys, passwords and the queries of addresses. It cleans only texts for messages and
-/// logs, never a reply.
+/// Texts that no message may show: keys, passwords and the queries of addresses. It cleans messages, never a reply.
 class Secrets {
  public:
   /// "" is ignored. A server may quote a secret as it is or inside a JSON string.
@@ -59,8 +58,7 @@ class Secrets {
     secrets_.push_back(secret);
     std::sort(secrets_.begin(), secrets_.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
   }
-  /// The text with "[key]" in place of every secret. The longest secret that matches is replaced. Inserted text is not
-  /// searched again.
+  /// The text with "[key]" in place of every secret, the longest that matches. What is inserted is not searched again.
   [[nodiscard]] std::string clean(std::string_view text) const {
     std::string out;
     for (std::size_t at = 0; at < text.size();) {
@@ -121,8 +119,7 @@ class Url {
 };
 
 /// The key in `file` if one is named, else in the environment variable `variable`, else "". Blanks at its ends are
-/// removed. Throws InputError for an unreadable file, std::invalid_argument for a key that cannot be sent in a header.
-/// It never shows a key.
+/// removed. Throws InputError for an unreadable file, std::invalid_argument for a key that fits no header, unshown.
 inline std::string read_api_key(const std::string& variable, const std::string& file) {
   std::string key;
   if (!file.empty()) {

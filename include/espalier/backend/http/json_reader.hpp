@@ -71,8 +71,7 @@ class JsonReader {
   simdjson::dom::parser parser_;
 };
 
-/// Joins the characters of a text that were cut between pieces of a reply, where repair_json() has left marks. What
-/// stays broken becomes U+FFFD. Returns how many.
+/// Joins characters that were cut between pieces of a reply. What stays broken becomes U+FFFD. Returns how many.
 inline std::size_t join_marked(std::string& text) {
   if (text.find("\xF4\x8F") == std::string::npos) return 0;
   std::string marked, json;

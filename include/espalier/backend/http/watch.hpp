@@ -20,8 +20,7 @@ class HttpWatch {
   using Time = std::chrono::steady_clock::time_point;
   using Say = std::function<void(const std::string&)>;
 
-  /// A server is reported after a twentieth of a request's deadline: 30 s of ten minutes. `say` gets each new trouble
-  /// and remark.
+  /// A server is reported after a twentieth of a request's deadline: 30 s of ten minutes. `say` gets what is new.
   explicit HttpWatch(double deadline_s, Say say = nullptr) : patience_s_(deadline_s / 20), say_(std::move(say)) {}
   void report_to(Say say) { say_ = std::move(say); }
 

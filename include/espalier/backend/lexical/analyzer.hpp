@@ -20,8 +20,7 @@ namespace espalier::backend {
 /// functions need two names. Indexing may call it from several threads at once.
 class Analyzer {
  public:
-  /// The terms of a text, in order, with repetitions. They share one buffer, so that a reused object needs no
-  /// allocation.
+  /// The terms of a text, in order, with repetitions. They share one buffer: a reused object allocates nothing.
   class Terms {
    public:
     void clear() {

@@ -69,7 +69,7 @@ namespace detail {
 inline Examples airrag_examples() {
   using rag::SegmentKind;
   ExampleWriter writer(airrag_prompts(), {SegmentKind::query, SegmentKind::documents, SegmentKind::sub_answer});
-  const Demonstration &first = demonstrations[0], &second = demonstrations[1];
+  const auto& [first, second, third, fourth] = demonstrations();
   const auto slot = [](const char* name, const std::string& text) { return Slots{{name, rag::render_text(text)}}; };
   const auto answered = [](const std::string& text) { return "Answer: " + text; };
   const auto lines = [](const Demonstration& shown) {

@@ -52,7 +52,7 @@ inline method::detail::Examples examples(const Protocol& protocol, Demonstrate f
   if (form == nullptr) return all;
   for (const Protocol::Purpose& purpose : protocol.purposes)
     if (std::find(purpose.returns.begin(), purpose.returns.end(), "answer") != purpose.returns.end())
-      for (const auto& shown : method::detail::demonstrations) all[purpose.name].push_back({"", form(shown)});
+      for (const auto& shown : method::detail::demonstrations()) all[purpose.name].push_back({"", form(shown)});
   return all;
 }
 

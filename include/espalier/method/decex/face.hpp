@@ -17,8 +17,7 @@
 
 namespace espalier::method::detail {
 
-/// DecEx-RAG as a run sees it. `expand` grows its trees. `answer` runs its policy loop, or its expansion under a reward
-/// without gold.
+/// DecEx-RAG as a run sees it. `expand` grows trees. `answer` runs the policy loop, or expands under a goldless reward.
 class DecExRagFace final : public Method {
  public:
   DecExRagFace() : Method(decex_prompts(), decex_examples()) {

@@ -10,8 +10,7 @@
 
 namespace espalier::method {
 
-/// DecEx-RAG's options. Where the paper is silent or contradicts itself, docs/decex.md explains the default, and every
-/// other reading is an option.
+/// DecEx-RAG's options. Where the paper is silent or contradicts itself, docs/decex.md explains the default.
 struct DecExRagOptions {
   enum class Search : std::uint8_t { pruned, no_pruning, full_node };
   enum class Termination : std::uint8_t { vote, mean_f1, vote_and_f1 };

@@ -8,8 +8,7 @@
 namespace espalier::method {
 
 /// DecEx-RAG's prompts in our own words, with the paper's slots and tags (appendix A.1). Two are ours: the answer that
-/// is forced at T_max, and the sub-question that follows answers which were cut. PromptSet::replaced_from replaces
-/// single texts by files.
+/// is forced at T_max, and the sub-question after answers that were cut. PromptSet::replaced_from replaces texts.
 inline rag::PromptSet decex_prompts() {
   using detail::part;
   return detail::prompt_set(
@@ -81,7 +80,7 @@ namespace detail {
 inline Examples decex_examples() {
   using enum rag::SegmentKind;
   ExampleWriter writer(decex_prompts(), {sub_question, query, documents});
-  const Demonstration &first = demonstrations[0], &second = demonstrations[1];
+  const auto& [first, second, third, fourth] = demonstrations();
   const Demonstration::Step& next = first.steps[1];
   writer.add({"termination"}, first, 1, tagged("reasoning", next.need) + " " + tagged("question", next.question));
   writer.add({"termination"}, second, 2,

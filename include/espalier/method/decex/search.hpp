@@ -19,8 +19,7 @@
 #include <vector>
 
 /// DecEx-RAG (arXiv 2510.05691): greedy layer-by-layer search over decisions and their executions. The decisions are
-/// whether to stop, and whether to retrieve. The executions (answer, sub-question, own answer, query) are valued by
-/// rollouts (Eq. 1).
+/// whether to stop, and whether to retrieve. Executions (answer, sub-question, own answer, query) are valued by Eq. 1.
 namespace espalier::method {
 
 namespace detail {
@@ -169,17 +168,16 @@ struct DecExRagSurvivors {
 
 /// Pruning as section 2.2 has it: a vote decides whether to stop, values decide whether to retrieve, and the best
 /// execution goes on. The user's policy is asked after each.
-inline auto pruning(const DecExRagOptions& options) {
-  const auto rules = std::make_shared<const DecExRagOptions>(options);
-  return AllOf(Before(DecExRagVote{rules}), DecExRagThreshold{rules}, Keep(DecExRagSurvivors{options.search}),
-               options.prune);
+inline auto pruning(const std::shared_ptr<const DecExRagOptions>& options) {
+  return AllOf(Before(DecExRagVote{options}), DecExRagThreshold{options}, Keep(DecExRagSurvivors{options->search}),
+               options->prune);
 }
 
 /// Rollouts in the policy loop. In Full-Node search only answers have a value.
 struct DecExRagValue : Rollout<rag::AnyReward, rag::Environment> {
-  DecExRagValue(const DecExRagOptions& options, rag::AnyReward reward, rag::Environment loop)
-      : Rollout({.n = options.n, .max_steps = options.rollout_rounds + 1}, std::move(reward), std::move(loop)),
-        options(std::make_shared<const DecExRagOptions>(options)) {}
+  DecExRagValue(std::shared_ptr<const DecExRagOptions> own, rag::AnyReward reward, rag::Environment loop)
+      : Rollout({.n = own->n, .max_steps = own->rollout_rounds + 1}, std::move(reward), std::move(loop)),
+        options(std::move(own)) {}
   std::shared_ptr<const DecExRagOptions> options;
   [[nodiscard]] bool answers_only() const { return options->search == DecExRagOptions::Search::full_node; }
   /// The number of rollouts that may be curtailed, 0 = none.
@@ -205,12 +203,7 @@ struct DecExRagValue : Rollout<rag::AnyReward, rag::Environment> {
 class DecExRag {
  public:
   DecExRag(const DecExRagOptions& options, const rag::Environment& loop, rag::AnyReward reward)
-      : environment_(loop, options),
-        engine_({.width = options.k, .value_losing = options.stop_pairs, .budget = options.budget},
-                detail::DecExRagValue(detail::checked(options), std::move(reward), loop), detail::pruning(options)) {
-    if (options.compare_across && options.curtail != DecExRagOptions::Curtail::none)
-      bad_option("compare_across", "true", "false with curtail");
-  }
+      : DecExRag(std::make_shared<const DecExRagOptions>(detail::checked(options)), loop, std::move(reward)) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -219,6 +212,14 @@ class DecExRag {
   }
 
  private:
+  DecExRag(const std::shared_ptr<const DecExRagOptions>& options, const rag::Environment& loop, rag::AnyReward reward)
+      : environment_(loop, *options),
+        engine_({.width = options->k, .value_losing = options->stop_pairs, .budget = options->budget},
+                detail::DecExRagValue(options, std::move(reward), loop), detail::pruning(options)) {
+    if (options->compare_across && options->curtail != DecExRagOptions::Curtail::none)
+      bad_option("compare_across", "true", "false with curtail");
+  }
+
   detail::DecExRagEnvironment environment_;
   Layered<detail::DecExRagValue, decltype(detail::pruning({}))> engine_;
 };

@@ -62,7 +62,7 @@ namespace detail {
 inline Examples decouple_examples() {
   using enum rag::SegmentKind;
   ExampleWriter writer(decouple_prompts(), {thought, query, documents});
-  const Demonstration &first = demonstrations[0], &second = demonstrations[1];
+  const auto& [first, second, third, fourth] = demonstrations();
   const auto finish = [](const Demonstration& shown) { return "Finish(" + shown.answer + ")"; };
   const auto search = [](const Demonstration::Step& step) { return "Search(" + step.query + ")"; };
   const Slots wrong{{"answer", rag::render_text(second.steps[1].answer)}};

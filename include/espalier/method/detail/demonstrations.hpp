@@ -52,34 +52,37 @@ struct Demonstration {
 };
 
 /// Two that are told in full, and two whose questions and findings alone are shown.
-inline const std::array<Demonstration, 4> demonstrations{{
-    {"In which country does the river that flows through Vienna reach the sea?",
-     {{{"Which river flows through Vienna?", "The Danube flows through Vienna.", "the Danube",
-        "I need the river that flows through Vienna first.", "river that flows through Vienna", "Vienna",
-        "Vienna is the capital of Austria. It lies on the Danube."},
-       {"In which country does the Danube reach the sea?", "The Danube reaches the Black Sea in Romania.", "Romania",
-        "The river is the Danube. Now I need the country in which it reaches the sea.", "country of the Danube's mouth",
-        "Danube", "The Danube flows into the Black Sea. Its delta lies in Romania for the most part."}}},
-     "Romania",
-     "The river is the Danube, and it reaches the sea in Romania."},
-    {"Who was born earlier, Johannes Kepler or Isaac Newton?",
-     {{{"When was Johannes Kepler born?", "Johannes Kepler was born in 1571.", "1571",
-        "I need the year of Kepler's birth first.", "year of birth of Johannes Kepler", "Johannes Kepler",
-        "Johannes Kepler, born in 1571, was a German astronomer."},
-       {"When was Isaac Newton born?", "Isaac Newton was born in 1643.", "1643",
-        "Kepler was born in 1571. Now I need the year of Newton's birth.", "year of birth of Isaac Newton",
-        "Isaac Newton", "Isaac Newton, born in 1643, was an English mathematician."}}},
-     "Johannes Kepler",
-     "Kepler was born in 1571 and Newton in 1643, so Kepler was born earlier."},
-    {"What is the capital of the country in which Mount Kenya lies?",
-     {{{"In which country does Mount Kenya lie?", "Mount Kenya lies in Kenya."},
-       {"What is the capital of Kenya?", "The capital of Kenya is Nairobi."}}},
-     "Nairobi"},
-    {"Are the Baltic Sea and the Sea of Japan parts of the same ocean?",
-     {{{"Of which ocean is the Baltic Sea a part?", "The Baltic Sea is a part of the Atlantic Ocean."},
-       {"Of which ocean is the Sea of Japan a part?", "The Sea of Japan is a part of the Pacific Ocean."}}},
-     "no"},
-}};
+inline std::array<Demonstration, 4> demonstrations() {
+  return {{
+      {"In which country does the river that flows through Vienna reach the sea?",
+       {{{"Which river flows through Vienna?", "The Danube flows through Vienna.", "the Danube",
+          "I need the river that flows through Vienna first.", "river that flows through Vienna", "Vienna",
+          "Vienna is the capital of Austria. It lies on the Danube."},
+         {"In which country does the Danube reach the sea?", "The Danube reaches the Black Sea in Romania.", "Romania",
+          "The river is the Danube. Now I need the country in which it reaches the sea.",
+          "country of the Danube's mouth", "Danube",
+          "The Danube flows into the Black Sea. Its delta lies in Romania for the most part."}}},
+       "Romania",
+       "The river is the Danube, and it reaches the sea in Romania."},
+      {"Who was born earlier, Johannes Kepler or Isaac Newton?",
+       {{{"When was Johannes Kepler born?", "Johannes Kepler was born in 1571.", "1571",
+          "I need the year of Kepler's birth first.", "year of birth of Johannes Kepler", "Johannes Kepler",
+          "Johannes Kepler, born in 1571, was a German astronomer."},
+         {"When was Isaac Newton born?", "Isaac Newton was born in 1643.", "1643",
+          "Kepler was born in 1571. Now I need the year of Newton's birth.", "year of birth of Isaac Newton",
+          "Isaac Newton", "Isaac Newton, born in 1643, was an English mathematician."}}},
+       "Johannes Kepler",
+       "Kepler was born in 1571 and Newton in 1643, so Kepler was born earlier."},
+      {"What is the capital of the country in which Mount Kenya lies?",
+       {{{"In which country does Mount Kenya lie?", "Mount Kenya lies in Kenya."},
+         {"What is the capital of Kenya?", "The capital of Kenya is Nairobi."}}},
+       "Nairobi"},
+      {"Are the Baltic Sea and the Sea of Japan parts of the same ocean?",
+       {{{"Of which ocean is the Baltic Sea a part?", "The Baltic Sea is a part of the Atlantic Ocean."},
+         {"Of which ocean is the Sea of Japan a part?", "The Sea of Japan is a part of the Pacific Ocean."}}},
+       "no"},
+  }};
+}
 
 /// A worked example: the texts that its prompt holds, and the reply. Both end with a line end.
 struct WorkedExample {

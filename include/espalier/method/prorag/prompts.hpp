@@ -79,7 +79,7 @@ inline Examples prorag_examples() {
   const auto in = [](const char* tag, const std::string& text) { return tagged(tag, text) + '\n'; };
   const auto asks = [&](const Demonstration::Step& s) { return in("step", s.need) + in("subquery", s.query); };
   const auto ends = [&](const Demonstration& d) { return in("step", d.conclusion) + in("answer", d.answer); };
-  const Demonstration &first = demonstrations[0], &second = demonstrations[1];
+  const auto& [first, second, third, fourth] = demonstrations();
 
   writer.add({"step", "rollout"}, first, 1, asks(first.steps[1]));
   writer.add({"step", "rollout"}, second, 2, ends(second));

@@ -87,7 +87,7 @@ inline Slots next_slots(const rag::State& state, const Protocol& protocol) {
 inline Examples reasonrag_examples() {
   using enum rag::SegmentKind;
   ExampleWriter writer(reasonrag_prompts(), {query, documents, sub_answer});
-  const Demonstration &first = demonstrations[0], &second = demonstrations[1];
+  const auto& [first, second, third, fourth] = demonstrations();
   const auto asks = [](const Demonstration::Step& s) { return s.need + " " + tagged("query", s.query); };
   const auto ends = [](const Demonstration& d) { return d.conclusion + " " + tagged("answer", d.answer); };
   const Slots simple{{"question", rag::render_text(second.steps[0].question)}};

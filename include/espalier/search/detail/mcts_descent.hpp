@@ -94,9 +94,11 @@ auto as_mover(Env& env, Tree& tree, NodeId parent, Ask ask) {
 template <bool serial>
 [[gnu::always_inline]] inline Sibling best_for_mover(const auto& select, auto& env, auto& tree, NodeId parent) {
   if constexpr (!TwoPlayers<std::remove_reference_t<decltype(env)>>) return best_child(select, tree, parent);
-  else if constexpr (serial && requires { select.reads_mean(); })
-    if (!select.reads_mean()) return best_child(select, tree, parent);
-  return as_mover(env, tree, parent, [&] { return best_child(select, tree, parent); });
+  else {
+    if constexpr (serial && requires { select.reads_mean(); })
+      if (!select.reads_mean()) return best_child(select, tree, parent);
+    return as_mover(env, tree, parent, [&] { return best_child(select, tree, parent); });
+  }
 }
 
 /// Counts a choice among two or more children that all have values, and whether it followed the highest mean.

@@ -5,6 +5,7 @@
 #include <espalier/core/tree.hpp>
 #include <espalier/policy/moments.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,28 @@ struct Pruned {
   bool cut = false, enough = false;
 };
 
+/// The children of a node that are not pruned. `valued`: those that have a value.
+template <class Tree>
+std::vector<NodeId> unpruned(const Tree& tree, NodeId parent, bool valued) {
+  std::vector<NodeId> siblings;
+  for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
+    if (tree[id].status != Status::pruned && (!valued || tree[id].visits > 0)) siblings.push_back(id);
+  return siblings;
+}
+/// Cuts what a verdict names. If one of it is no child of the node, cuts nothing and returns it.
+template <class Tree>
+std::optional<NodeId> cut(Tree& tree, NodeId parent, const Verdict& verdict) {
+  for (const auto& [id, reason] : verdict.cut)
+    if (id >= tree.size() || tree[id].parent != parent) return id;
+  for (const auto& [id, reason] : verdict.cut)
+    if (tree[id].status != Status::pruned) tree.prune(id, reason);
+  return {};
+}
+[[noreturn]] inline void refuse_cut(std::string_view engine, const std::string& policy, NodeId id, NodeId parent) {
+  throw PolicyError(std::string(engine) + ": the pruning policy " + policy + " cuts node " + std::to_string(id) +
+                    ", which is no child of node " + std::to_string(parent));
+}
+
 /// Asks a policy at one of its moments about the children of a node that are not pruned, if there are any, and cuts
 /// what it names. `valued`: only about those that have a value. A wrong id leaves the tree as it was.
 template <class Moment, class Policy, class Tree>
@@ -53,9 +76,7 @@ Pruned prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std
              bool valued = false) {
   if constexpr (std::is_same_v<Policy, KeepAll>) return {};
   if (keeps_all(policy)) return {};
-  std::vector<NodeId> siblings;
-  for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
-    if (tree[id].status != Status::pruned && (!valued || tree[id].visits > 0)) siblings.push_back(id);
+  const std::vector<NodeId> siblings = unpruned(tree, parent, valued);
   if (siblings.empty()) return {};
   Verdict verdict;
   try {
@@ -63,12 +84,7 @@ Pruned prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std
   } catch (const PolicyError& error) {
     std::throw_with_nested(PolicyError(std::string(engine) + ": " + error.what()));
   }
-  for (const auto& [id, reason] : verdict.cut)
-    if (id >= tree.size() || tree[id].parent != parent)
-      throw PolicyError(std::string(engine) + ": the pruning policy " + name_of(policy) + " cuts node " +
-                        std::to_string(id) + ", which is no child of node " + std::to_string(parent));
-  for (const auto& [id, reason] : verdict.cut)
-    if (tree[id].status != Status::pruned) tree.prune(id, reason);
+  if (const auto wrong = cut(tree, parent, verdict)) refuse_cut(engine, name_of(policy), *wrong, parent);
   return {!verdict.cut.empty(), verdict.enough};
 }
 

@@ -42,8 +42,7 @@ struct LogprobSum {
     if (text) each.push_back({std::string(*text), logprob.value_or(0)});
   }
   /// Takes out what the list cannot name, and cuts it behind the last token that begins before the text's first stop
-  /// string. Some servers list the tokens of a stop string and others do not. Nothing is cut if there is no stop
-  /// string, or if the tokens do not spell the text.
+  /// string, which only some servers list. Nothing is cut without one, or if the tokens do not spell the text.
   void finish(std::string_view text, const std::vector<std::string>& stops) {
     if (each.size() != tokens) each.clear();
     std::size_t end = std::string_view::npos;

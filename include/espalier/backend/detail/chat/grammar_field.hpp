@@ -46,8 +46,7 @@ inline std::string grammar_json(const PromptBody& body, const Dialect& dialect) 
   return out;
 }
 
-/// The text inside the object that a schema asked for. A text that is no such object is returned as it is: the server
-/// has ignored the schema, or the reply was cut.
+/// The text inside the object that a schema asked for. A text that is no such object is returned as it is.
 inline std::string unwrapped(std::string_view text) {
   JsonReader json;
   std::string copy(text);

@@ -26,8 +26,7 @@ namespace espalier::backend::detail {
 
 /// An asynchronous service over HTTP. Requests wait in line, first in first out. Neighbours that join() share one
 /// message. At most HttpOptions::max_in_flight messages are under way. If a server refuses a message of several items
-/// for good, each item is sent alone, so that no item fails because of its neighbours. Derived classes define write
-/// and read.
+/// for good, each item is sent alone, so that none fails because of its neighbours. Derived classes define the rest.
 template <class In, class Out>
 class HttpService : public Service<In, Out> {
  public:
@@ -64,8 +63,7 @@ class HttpService : public Service<In, Out> {
       break;
     }
   }
-  /// `requests` counts messages sent, retries included. The `paid_*` fields count items: handed over, cancelled while
-  /// under way, and unusable.
+  /// `requests` counts messages sent, with retries. The `paid_*` fields count items: given, cancelled, unusable.
   [[nodiscard]] const Accounts& accounts() const { return accounts_; }
 
  protected:
@@ -94,13 +92,11 @@ class HttpService : public Service<In, Out> {
   [[nodiscard]] virtual bool joins(std::span<const In> group, const In& /*next*/) const {
     return group.size() < batch_;
   }
-  /// Writes the message's body and returns its endpoint. Throws BackendError for something that the server does not
-  /// support.
+  /// Writes the message's body and returns its endpoint. Throws BackendError for what the server does not support.
   virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
   /// The item that a failure stands for. Nothing = the request fails.
   virtual std::optional<Out> understood(const BackendError&) { return std::nullopt; }
-  /// One item for each of `group`. An empty item was not in this reply and is asked again. Throws BackendError for a
-  /// damaged reply.
+  /// One item for each of `group`. An empty one was not in this reply and is asked again. BackendError: it is damaged.
   virtual std::vector<std::optional<Out>> read(std::span<const In> group, std::string& body) = 0;
 
   struct Item {

@@ -27,8 +27,7 @@ struct HttpReceiving {
   std::size_t bytes = 0;
 };
 
-/// One message to one server, and its reply. It is reused, and settings that all messages of a server share are set
-/// once.
+/// One message to one server, and its reply. It is reused. Settings that a server's messages share are set once.
 class HttpTransfer {
  public:
   using Clock = std::chrono::steady_clock;

@@ -128,8 +128,7 @@ class HttpVectors final : public HttpService<std::string, Embedding> {
   std::size_t dimension_ = 0;  ///< of the first vector
 };
 
-/// Asks llama.cpp's /tokenize for the tokens of a text, including special ones, and cuts them. Its results are inputs
-/// of HttpVectors.
+/// Asks llama.cpp's /tokenize for a text's tokens, including special ones, and cuts them, as inputs of HttpVectors.
 class HttpTokenizer final : public HttpService<std::string, std::string> {
  public:
   HttpTokenizer(std::shared_ptr<const HttpEndpoint> endpoint, std::size_t most, std::shared_ptr<HttpClient> client)
