@@ -86,9 +86,9 @@ def test_a_file_that_is_absent_or_no_text_is_named(tmp_path: Path, capsys):
 def test_yaml_reads_as_json_does(tmp_path: Path, capsys):
     pytest.importorskip("yaml")
     file = tmp_path / "run.yaml"
-    file.write_text("questions: q.jsonl\nset:\n  threshold: 0.5\n  search: pruned\nno-journal: true\n")
+    file.write_text("questions: q.jsonl\nset:\n  threshold: 0.5\n  thinking: on\nno-journal: true\n")
     words = line("expand", "--config", file)
-    assert words[1:5] == ["--questions=q.jsonl", "--set=threshold=0.5", "--set=search=pruned", "--no-journal"]
+    assert words[1:5] == ["--questions=q.jsonl", "--set=threshold=0.5", "--set=thinking=on", "--no-journal"]
     wrong = {"limit: 1\nlimit: 2\n": "key 'limit' is there twice", "a: [": "while parsing"}
     wrong["a: !!python/object/apply:os.getcwd []"] = "could not determine a constructor"
     for bad, message in wrong.items():

@@ -47,10 +47,7 @@ def with_config(parser: argparse.ArgumentParser, line: Sequence[str]) -> list[st
 
 def commands_of(parser: argparse.ArgumentParser) -> Mapping[str, argparse.ArgumentParser]:
     """The commands below a command."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return action.choices
-    return {}
+    return next((one.choices for one in parser._actions if isinstance(one, argparse._SubParsersAction)), {})
 
 
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
@@ -127,12 +124,14 @@ def read_yaml(text: str) -> object:
         raise MissingPart("YAML needs pyyaml (pip install pyyaml). JSON needs nothing") from None
 
     class Loader(yaml.SafeLoader):
-        """Refuses keys that are there twice."""
+        """Refuses keys that are there twice, and reads `on`, `off`, `yes` and `no` as texts."""
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             unique([(str(key.value), None) for key, _ in node.value])
             return super().construct_mapping(node, deep)
 
+    rules = yaml.SafeLoader.yaml_implicit_resolvers
+    Loader.yaml_implicit_resolvers = {at: [r for r in rules[at] if at in "tTfF" or "bool" not in r[0]] for at in rules}
     try:
         return yaml.load(text, Loader)
     except yaml.YAMLError as error:
