@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,8 +26,7 @@ class PortScheduler {
 
   /// Adds a backend for a request type of your own, such as a reward that is computed for many trees at once: a batch
   /// function (any callable) or a std::unique_ptr<Service>, which may be null: list requests with pending() then, and
-  /// answer them with resume(). `max_in_flight` is the number of outstanding requests of an asynchronous backend, or
-  /// the largest batch of a synchronous one.
+  /// answer them with resume(). `max_in_flight`: requests under way at once, or the largest batch of a batch function.
   template <class In, class Out, class Backend>
   Port<In, Out> port(Backend backend, std::size_t max_in_flight = unlimited) {
     return add<In, Out>(std::move(backend), max_in_flight, first_);
@@ -88,9 +88,13 @@ class PortScheduler {
   }
   template <class T>
   T run(Task<T> task) {
+    std::optional<Outcome<T>> outcome;
     start(task);
-    drive([&] { return task.done(); });
-    return task.take();
+    drive([&] {
+      if (task.done()) outcome.emplace(outcome_of(task));
+      return outcome.has_value();
+    });
+    return std::move(*outcome).value();
   }
 
   /// Runs `count` tasks. make(i) starts one. done(i, outcome) gets its result as soon as it exists, in no defined

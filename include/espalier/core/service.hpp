@@ -49,10 +49,9 @@ class Reply {
   Outcome<Out> outcome;
 };
 
-/// A backend behind one interface, called by a port. There are two sorts:
+/// A backend behind one interface. A port calls it, from one thread at a time. There are two sorts:
 /// - asynchronous (`batch() == false`): keeps submitted requests in flight, and poll() returns what has arrived,
 /// - synchronous (`batch() == true`): submit() only collects, and poll() answers all collected requests in one call.
-/// Only one thread at a time calls it.
 template <class In, class Out>
 class Service {
  public:
