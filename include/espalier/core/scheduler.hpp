@@ -91,7 +91,7 @@ class PortScheduler {
     std::optional<Outcome<T>> outcome;
     start(task);
     drive([&] {
-      if (task.done()) outcome.emplace(outcome_of(task));
+      if (!outcome && task.done()) outcome.emplace(outcome_of(task));
       return outcome.has_value();
     });
     return std::move(*outcome).value();
