@@ -1,65 +1,77 @@
-"""Compile time of a file that includes core + search, and of the umbrella header: CPU seconds, best of three.
+"""What it costs to compile with the headers: user seconds (best of three) and the compiler's most memory.
 
     compile_time.py [COMPILER]...      (default: c++)
 
-The budget of core alone is 1.2 s: the standard library and nothing else.
+Beside what users write stand the goals for g++ 12.
 """
 
-import resource
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-INCLUDE = Path(__file__).resolve().parent.parent / "include"
-CORE = ["core/concepts.hpp", "core/scheduler.hpp"]
-SEARCH = ["search/beam.hpp", "search/layered.hpp", "search/mcts_task.hpp"]
-USE = """
+ROOT = Path(__file__).resolve().parent.parent
+UCT = """
+#include <espalier/search/mcts.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 #include <cstdio>
 int main() {
-  espalier::toy::UniformTree env({.branching = 3, .depth = 4});
-  espalier::Mcts search({.simulations = 32},
-                        [](const auto&, const auto& s) { return espalier::toy::UniformTree::value(s); });
-  espalier::PortScheduler scheduler;
-  const auto tree = scheduler.run(search(env, env.root(), espalier::Seed(1)));
-  std::printf("%zu\\n", tree.size());
+  using namespace espalier;
+  using toy::UniformTree;
+  UniformTree env({.branching = 3, .depth = 8});
+  const auto value = [](const UniformTree&, const UniformTree::State& s) { return UniformTree::value(s); };
+  Mcts engine({.simulations = 1000, .width = 3}, value, Uct());
+  std::printf("%zu\\n", engine.search(env, env.root(), Seed(1)).size());
 }
 """
 
 
-def source(headers: list[str], rest: str = "int main() {}\n") -> str:
-    return "".join(f"#include <espalier/{h}>\n" for h in headers) + rest
+def including(*headers: str) -> str:
+    return "".join(f"#include <espalier/{header}>\n" for header in headers) + "int main() {}\n"
 
 
-def seconds(compiler: str, text: str) -> float:
-    """CPU seconds of one compilation at -O2, best of three."""
-    best = float("inf")
+def readme() -> str:
+    """The C++ program of README.md."""
+    return (ROOT / "README.md").read_text(encoding="utf-8").partition("```cpp\n")[2].partition("```")[0]
+
+
+def measured(compiler: str, level: str, text: str) -> tuple[float, float]:
+    """User seconds, and megabytes."""
+    runs = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "unit.cpp")
         path.write_text(text, encoding="utf-8")
+        words = [compiler, "-std=c++20", level, f"-I{ROOT / 'include'}", "-c", str(path), "-o", f"{path}.o"]
         for _ in range(3):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run(
-                [compiler, "-std=c++20", "-O2", f"-I{INCLUDE}", "-c", str(path), "-o", str(path) + ".o"], check=True
-            )
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            best = min(best, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-    return best
+            _, status, used = os.wait4(subprocess.Popen(words).pid, 0)
+            if status != 0:
+                raise SystemExit(f"{compiler} could not compile it")
+            runs.append((used.ru_utime, used.ru_maxrss / 1000))
+    return min(runs)
 
 
 def main(compilers: list[str]) -> None:
-    files = {
-        "nothing": source([]),
-        "core": source(CORE),
-        "core + search": source(CORE + SEARCH),
-        "core + search, a search in it": source(CORE + SEARCH, USE),
-    }
-    if (INCLUDE / "espalier/espalier.hpp").exists():
-        files["umbrella"] = source(["espalier.hpp"])
+    core = ("core/concepts.hpp", "core/scheduler.hpp")
+    cases = [
+        ("nothing", "-O2", including(), ""),
+        ("core", "-O2", including(*core), "1.2"),
+        (
+            "core and search",
+            "-O2",
+            including(*core, "search/beam.hpp", "search/layered.hpp", "search/mcts_task.hpp"),
+            "",
+        ),
+        ("a program with UCT", "-O2", UCT, "2.0"),
+        ("the umbrella", "-O2", including("espalier.hpp"), "5.0"),
+        ("README's program", "-O0", readme(), "10.0"),
+        ("README's program", "-O2", readme(), "16.0"),
+    ]
     for compiler in compilers or ["c++"]:
-        for name, text in files.items():
-            print(f"{compiler:12} {name:30} {seconds(compiler, text):.2f} s")
+        for name, level, text, goal in cases:
+            seconds, megabytes = measured(compiler, level, text)
+            beside = f"   goal {goal}" if goal else ""
+            print(f"{compiler:8} {name:20} {level} {seconds:6.2f} s {megabytes:6.0f} MB{beside}", flush=True)
 
 
 if __name__ == "__main__":
