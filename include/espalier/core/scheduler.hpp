@@ -127,10 +127,10 @@ class PortScheduler {
     std::unique_ptr<Service<In, Out>> service;
     if constexpr (std::convertible_to<Backend, std::unique_ptr<Service<In, Out>>>) service = std::move(backend);
     else {
-      static_assert(detail::BatchFunction<Backend, In, Out>,
+      constexpr bool fits = detail::BatchFunction<Backend, In, Out>;  // compilers would explain the concept at length
+      static_assert(fits,
                     "a backend is a batch function f(span<const In>) -> vector<Out> or a unique_ptr to a Service");
-      if constexpr (detail::BatchFunction<Backend, In, Out>)
-        service = std::make_unique<BatchService<In, Out, Backend>>(std::move(backend));
+      if constexpr (fits) service = std::make_unique<BatchService<In, Out, Backend>>(std::move(backend));
     }
     if (service && max_in_flight == 0) bad_option("max_in_flight", max_in_flight, "1 or more");
     auto state = std::make_shared<detail::PortState<In, Out>>(std::move(service), max_in_flight);
