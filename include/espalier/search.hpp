@@ -1,6 +1,6 @@
 #pragma once
 
-/// The search library: all engines and policies, over any problem. It knows no language, and needs only std.
+/// The search library: all engines and policies, over any problem. It knows nothing of language.
 
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/scheduler.hpp>

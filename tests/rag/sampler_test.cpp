@@ -405,6 +405,8 @@ TEST_CASE("a constrained purpose is asked under its grammar, the others are not"
   options.constrain = {{"own_answer", rag::Sampler::Constrain::on}, {"rollout", rag::Sampler::Constrain::off}};
   Bench bench(model, options);
   for (const char* purpose : {"own_answer", "rollout"}) bench.draw(purpose, 1);
+  options.grammar = nullptr;
+  CHECK_THROWS_WITH_AS(Bench(model, options), doctest::Contains("option 'grammar' is null"), std::invalid_argument);
   const auto protocol = method::decex_prompts().protocol();
   CHECK(grammars["own_answer"] == Grammar(*protocol, *protocol->purpose("own_answer"), 100).gbnf());
   CHECK(grammars["rollout"] == "");

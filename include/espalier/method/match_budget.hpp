@@ -11,7 +11,7 @@
 namespace espalier::detail {
 
 /// Copies another tree's branches under this tree's root, after its own branches, with everything recorded for them.
-/// Costs add up. Both trees start from the same state, and their roots become one. Returns what ids move by.
+/// Costs add up. Both trees start from the same state, and share the root. Returns the offset of the other's ids.
 template <class State, class Action, class Value>
 NodeId join(Tree<State, Action, Value>& tree, const Tree<State, Action, Value>& other) {
   using T = Tree<State, Action, Value>;

@@ -24,7 +24,7 @@
 namespace espalier::method {
 
 /// A method over questions as a run sees it: sampling, rewards and budgets. To write your own method, derive from it,
-/// add your options to `table_`, build your search in `build`, run it in `grow` and `answer`, and see registry.hpp.
+/// add your options to `table_`, build your search in `build`, run it in `grow` and `answer`, and register it.
 class Method {
  public:
   Method(const Method&) = delete;

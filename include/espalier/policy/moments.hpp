@@ -33,7 +33,7 @@ inline constexpr auto when_done = [](const auto& policy, const auto& tree, std::
 };
 
 /// Takes what a policy says into what was said before, and what it cuts out of the siblings that are left.
-inline void join(Verdict& all, std::vector<NodeId>& left, const Verdict& verdict) {
+inline void combine(Verdict& all, std::vector<NodeId>& left, const Verdict& verdict) {
   all.enough = all.enough || verdict.enough;
   all.cut.insert(all.cut.end(), verdict.cut.begin(), verdict.cut.end());
   for (const auto& [id, reason] : verdict.cut) std::erase(left, id);
@@ -83,7 +83,7 @@ class AllOf {
     Verdict all;
     std::vector<NodeId> left(siblings.begin(), siblings.end());
     const auto one = [&](const auto& policy) {
-      if (!left.empty()) detail::join(all, left, moment(policy, tree, std::span<const NodeId>(left)));
+      if (!left.empty()) detail::combine(all, left, moment(policy, tree, std::span<const NodeId>(left)));
     };
     std::apply([&](const auto&... policy) { (one(policy), ...); }, policies_);
     return all;

@@ -222,7 +222,7 @@ class Sampler {
     for (const Protocol::Purpose& purpose : prompts_.protocol()->purposes) {
       const Sampling free = sampling(purpose.name);
       if (constrain(purpose.name) == Constrain::off || free.tools) continue;
-      if (!options_.grammar) bad_option("constrain", purpose.name, "off where Options::grammar is not set");
+      if (!options_.grammar) bad_option("grammar", "null", "Grammar::gbnf_of or one of your own beside constrain");
       grammars_[purpose.name] =
           options_.grammar(*prompts_.protocol(), purpose, static_cast<std::uint32_t>(free.max_tokens));
     }

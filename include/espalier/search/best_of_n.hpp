@@ -8,7 +8,7 @@
 namespace espalier {
 
 /// Best of N: N whole paths of the policy, side by side. The end of highest value, the oldest of equals, gets the
-/// annotation "selected", if one has a value. The pruning policy is asked as by Trajectories, and cuts ends.
+/// annotation "selected", if any has a value and was not cut. The pruning policy is asked as by Trajectories.
 template <class Evaluate, class Prune = KeepAll>
 class BestOfN : public detail::TreeSearch<BestOfN<Evaluate, Prune>, Evaluate, Prune> {
  public:

@@ -20,7 +20,7 @@
 
 namespace espalier::backend::detail {
 
-/// Writes the bodies for /chat/completions and /completions, or for Ollama's own routes. Samples share what is equal.
+/// Writes bodies for /chat/completions, /completions or Ollama's own routes. What samples share is written once.
 class OpenAiRequest {
  public:
   /// With `chat` false, prompts with roles are sent raw too, their messages joined by blank lines. Fields of

@@ -52,7 +52,7 @@ inline std::optional<FailedReply> failure_of(const Choice& choice, const Complet
 /// A choice's text and why it ended. A separate thought of a reasoning model stands in front, as a `<think>` block. The
 /// text has no assistant's message that it continues. It has the calls of tools in the marks of their tags (tools.hpp),
 /// and the stop string that the server removed (stop_text.hpp). An object that was asked for around the text is removed
-/// too (grammar_field.hpp). A refusal is the text of a choice that is refused. A part that is no text damages it.
+/// too (grammar_field.hpp). A refusal is the text of a refused choice. A part that is no text damages the completion.
 inline Completion completion_of(const Choice& choice, const PromptBody& body, const Dialect& dialect) {
   std::string_view text = choice.text;
   const std::string& begun = body.messages.back().content;

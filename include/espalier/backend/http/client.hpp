@@ -57,7 +57,7 @@ class HttpClient {
   /// Requests that have neither succeeded nor failed.
   [[nodiscard]] std::size_t in_flight() const { return exchanges_.size(); }
 
-  /// Works until a request of any service has succeeded or failed, none is in flight, or `wait` is over.
+  /// Works until a request of any service has ended or `wait` is over. Returns early if nothing is in flight.
   void run_once(std::chrono::milliseconds wait) {
     auto now = Clock::now();
     const auto until = now + std::min<std::chrono::milliseconds>(wait, std::chrono::hours(1));

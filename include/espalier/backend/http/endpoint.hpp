@@ -119,7 +119,7 @@ class Url {
 };
 
 /// The key in `file` if one is named, else in the environment variable `variable`, else "". Blanks at its ends are
-/// removed. Throws InputError for an unreadable file, std::invalid_argument for a key that fits no header, unshown.
+/// removed. Throws InputError for an unreadable file, std::invalid_argument for a bad key, never with the key.
 inline std::string read_api_key(const std::string& variable, const std::string& file) {
   std::string key;
   if (!file.empty()) {

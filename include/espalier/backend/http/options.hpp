@@ -29,7 +29,7 @@ struct HttpOptions {
   double wait_s = 0;                      ///< in place of both for a server that is starting, 0 = it is not
   std::shared_ptr<HttpWatch> watch = nullptr;  ///< watches replies, null = none. Services that share a client share it
 
-  /// True if a request gets one attempt only. The watch grants no further ones.
+  /// True if a request that failed is never sent again.
   [[nodiscard]] bool asks_once() const { return max_attempts == 1 && wait_s == 0; }
   /// Seconds to wait after failure number `failures` (from 1), with full jitter. `uniform` is in [0, 1).
   [[nodiscard]] double backoff(int failures, double uniform) const {

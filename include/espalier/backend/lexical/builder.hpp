@@ -32,7 +32,7 @@ struct Bm25Options {
   double b = 0.75;  ///< weight of the passage length, [0, 1]
   Analyzer analyzer = Analyzer::simple();
   unsigned threads = 0;  ///< 0 = the number of hardware threads. Never changes a result
-  /// Called with ("read", passages done, all), then ("merge", postings done, all), by one thread. It may throw.
+  /// progress("read", passages done, all), then ("merge", postings done, all), one call at a time. It may throw.
   std::function<void(std::string_view, std::uint64_t, std::uint64_t)> progress = {};
 };
 

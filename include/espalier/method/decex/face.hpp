@@ -17,7 +17,7 @@
 
 namespace espalier::method::detail {
 
-/// DecEx-RAG as a run sees it. `expand` grows trees. `answer` runs the policy loop, or expands under a goldless reward.
+/// DecEx-RAG as a run sees it. `expand` grows trees. `answer` runs the policy loop, or a search without gold.
 class DecExRagFace final : public Method {
  public:
   DecExRagFace() : Method(decex_prompts(), decex_examples()) {

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-/// DecEx-RAG (arXiv 2510.05691): greedy layer-by-layer search over decisions and their executions. The decisions are
-/// whether to stop, and whether to retrieve. Executions (answer, sub-question, own answer, query) are valued by Eq. 1.
+/// DecEx-RAG (arXiv 2510.05691): greedy layer-by-layer search over decisions (to stop, to retrieve) and their
+/// executions (answer, sub-question, own answer, query). Executions are valued by rollouts (Eq. 1).
 namespace espalier::method {
 
 namespace detail {

@@ -115,7 +115,7 @@ Task<void> add_children(Env* env, Tree* tree, std::vector<Ask> asks, Chosen chos
   }
 }
 
-/// The completions that `width` children of each legal kind, and their values of `value_calls`, ask for at most.
+/// Completions for `width` children of each legal kind and their values (`value_calls` each), if all replies are read.
 std::uint64_t calls_of(auto& env, const auto& tree, const std::vector<Seeded>& places, std::uint64_t width,
                        std::uint64_t value_calls) {
   std::uint64_t kinds = 0;
@@ -148,7 +148,7 @@ Task<std::vector<Seeded>> add_all_kinds(auto* env, auto* tree, std::vector<Seede
   co_return fresh;
 }
 
-/// Values nodes at once, and enters each value at its node alone. The `each` calls of a value are kept for it.
+/// Values nodes at once, and enters each value at its node alone. `each`: the calls of one value.
 template <class Evaluate, class Env, class Tree>
 Task<void> value_nodes(Evaluate* evaluator, Env* env, Tree* tree, std::vector<Seeded> nodes, std::uint64_t each = 0) {
   using Result = evaluation_t<Evaluate, Env>;

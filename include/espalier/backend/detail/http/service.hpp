@@ -96,7 +96,7 @@ class HttpService : public Service<In, Out> {
   virtual std::shared_ptr<const HttpEndpoint> write(std::span<const In> group, std::string& body) = 0;
   /// The item that a failure stands for. Nothing = the request fails.
   virtual std::optional<Out> understood(const BackendError&) { return std::nullopt; }
-  /// One item for each of `group`. An empty one was not in this reply and is asked again. BackendError: it is damaged.
+  /// One item for each of `group`. Empty ones are asked again. Throws BackendError for a damaged reply.
   virtual std::vector<std::optional<Out>> read(std::span<const In> group, std::string& body) = 0;
 
   struct Item {
