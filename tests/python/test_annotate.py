@@ -109,7 +109,6 @@ def test_the_same_annotation_again_gives_the_same_bytes_and_counts_no_call_twice
 def test_what_cannot_be_annotated_is_refused_in_one_line(finished: Path, tmp_path: Path):
     jury = "unknown annotation 'jury', allowed: judge, prm, cold_start, embedding"
     assert jury in refused(2, "annotate", finished, "--with", "jury")
-    assert "no run in this folder" in refused(3, "annotate", tmp_path / "none", "--with", "judge")
 
 
 def test_a_run_behind_a_server_needs_the_model_to_ask(finished: Path, tmp_path: Path):

@@ -65,6 +65,28 @@ def test_what_is_no_file_is_refused_and_nobody_waits_for_it(files: Path, tmp_pat
             assert path.name in refused(3, *words, f"--{path.parent.name}", value)
 
 
+@pytest.mark.parametrize("place", ["none", "file", "empty", "begun", "eval"])
+def test_what_is_no_folder_of_a_finished_run_is_called_so(tmp_path: Path, place: str):
+    for folder, file in (("begun", "run.json"), ("eval", "eval.json"), ("eval/runs/decex", "a"), ("empty", "")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / (file or "../file")).write_text('{"identity": "i", "method": "decex"}')
+    run, out = tmp_path / place, ["--out", tmp_path / "out"]
+    with pytest.raises(esp.errors.InputError) as told:
+        esp.read_run(run)
+    called = {
+        "none": "is not there; name",
+        "file": "is no folder; name",
+        "empty": "holds no finished run (no summary.json); name",
+    }
+    called |= {"begun": "is not finished; run", "eval": "holds an evaluation; name one of its runs: runs/decex"}
+    assert str(told.value).startswith(str(run)) and called[place] in str(told.value)
+    said = str(told.value).replace("summary.json", "run.json")
+    words = [["rescore", run, "--set", "k=2", *out], ["annotate", run, "--with", "judge"], ["merge", run, *out]]
+    words = [["report", run], ["export", run, "--format", "sft.messages", *out], *(words if place != "begun" else [])]
+    for command in words:
+        assert said in refused(3, *command).replace("summary.json", "run.json")
+
+
 def test_only_a_file_is_replaced(files: Path, tmp_path: Path):
     (null, pipe, named), file = (tmp_path / name for name in ("null", "pipe", "named")), tmp_path / "file.jsonl"
     null.symlink_to("/dev/null")

@@ -466,7 +466,7 @@ def test_runs_over_different_questions_have_a_page_and_no_table(finished: Path, 
 
 def test_folders_that_cannot_be_compared_are_named(finished: Path, files: Path, tmp_path: Path):
     assert "runs/decex" in refused(3, "report", finished, finished)
-    assert "none/run.json" in refused(3, "report", tmp_path / "none", finished / "runs" / "decex")
+    assert "none: is not there; name" in refused(3, "report", tmp_path / "none", finished / "runs" / "decex")
     gone = tmp_path / "gone.jsonl"
     shutil.copy(files / "questions.jsonl", gone)
     run = tmp_path / "run"

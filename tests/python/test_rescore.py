@@ -83,8 +83,7 @@ def test_a_bad_option_is_refused_by_name(finished: Path, tmp_path: Path, change:
     assert message in refused(2, "rescore", finished, "--set", change, "--out", tmp_path / "x")
 
 
-def test_a_folder_without_a_run_or_its_journal_is_named(files: Path, tmp_path: Path):
-    assert "none/run.json" in refused(3, "rescore", tmp_path / "none", "--out", tmp_path / "x")
+def test_a_run_without_its_journal_or_record_is_named(files: Path, tmp_path: Path):
     good("expand", *inputs(files), "--out", tmp_path / "run", "--limit", 1, "--no-journal")
     assert "journal.sqlite" in refused(3, "rescore", tmp_path / "run", "--out", tmp_path / "x")
     (tmp_path / "run" / "run.json").write_text("{}")

@@ -305,9 +305,6 @@ def test_other_inputs_versions_and_decisions_are_refused_by_name(three: list[Pat
 def test_what_is_no_finished_shard_is_refused_by_name(data: Any, whole: Path, three: list[Path], tmp_path: Path):
     one, two, last = three
     out = tmp_path / "out"
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    assert refused([one, two, empty], out) == f"{empty / 'run.json'}: there is no run in this folder"
     said = f"{whole}: holds a run that was not done in shards (option 'shard' of its run)"
     assert refused([one, two, whole], out) == said
 

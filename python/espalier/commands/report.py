@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import _core
 from ..errors import InputError
+from ..io.files import file_of
 from ..io.terminal import say, say_error, say_json
 from ..report import renew_report, write_report
 
@@ -46,7 +46,7 @@ def write_page(folders: Sequence[Path], out: str | None) -> Path:
     other = folders[1] if len(folders) == 2 else None
     page = Path(out or folders[0] / ("compared.html" if other else "report.html"))
     for folder in folders:
-        _core.settle(folder)
+        file_of(folder, "summary.json")
     if Path(os.path.realpath(page)) == folders[0] / "report.html" and not other:
         renew_report(folders[0])
     else:

@@ -14,18 +14,12 @@ def tell(findings: Iterable[Finding], *, as_json: bool) -> int:
     for finding in findings:
         told.append(finding)
         if not as_json:
-            print_finding(finding)
+            say(f"{finding.state:<9}{finding.part + ':':<18} {finding.found}")
+            say(*([f"{'':<9}{finding.advice}"] if finding.advice else []))
     problems = sum(finding.state == "problem" for finding in told)
     if as_json:
         say_json({"problems": problems, "findings": [vars(finding) for finding in told]})
     return problems
-
-
-def print_finding(finding: Finding) -> None:
-    """One line, and its advice below."""
-    say(f"{finding.state:<9}{finding.part + ':':<18} {finding.found}")
-    if finding.advice:
-        say(f"{'':<9}{finding.advice}")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from .. import _core
 from .._core import Question
 from ..datasets import read_questions
 from ..errors import InputError
-from ..io.files import read_object
+from ..io.files import file_of, read_object, record_of
 from .scores import METRICS, Row, read_rows, scores_of
 from .statistics import bootstrap_means, interval, paired_test
 from .tables import Table, between, count, p_value, score
@@ -19,14 +19,7 @@ from .tables import Table, between, count, p_value, score
 
 def finished(run: Path) -> dict[str, Any]:
     """A run's record, summary and answers. Raises InputError if the folder holds no finished run."""
-    if (run / "eval.json").exists() and not (run / "run.json").exists():
-        names = ", ".join(sorted(f"runs/{folder.name}" for folder in (run / "runs").glob("*")))
-        raise InputError(f"{run}: holds an evaluation; name one of its runs: {names}")
-    _core.settle(run)
-    try:
-        record, summary = read_object(run / "run.json"), read_object(run / "summary.json")
-    except FileNotFoundError as error:
-        raise InputError(f"{error.filename}: there is no finished run in this folder") from None
+    record, summary = record_of(run), read_object(file_of(run, "summary.json"))
     return {"run": record, "summary": summary, "answers": list(read_rows(run / "answers.jsonl"))}
 
 

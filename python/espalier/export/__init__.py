@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import gone
 from ..errors import InputError, needed
-from ..io.files import read_object, record_of, write_text
+from ..io.files import file_of, read_object, record_of, write_text
 from .card import Exported, card
 from .files import merge_dataset_info, write_rows
 from .format import STYLES, Choices, Columns, Format
@@ -77,7 +77,7 @@ def export(
             raise ValueError(f"format '{format.name}' writes token ids and needs a tokenizer")
     if any(format.schema for format in chosen):
         needed("pyarrow", "a Parquet file", "pyarrow.parquet")
-    described, summary = record_of(run), read_object(run / "summary.json")
+    described, summary = record_of(run), read_object(file_of(run, "summary.json"))
     coder = Tokenizer(tokenizer) if tokenizer is not None else None
     if coder is not None and style == "tools" and any("trl" in format.trainers for format in chosen):
         coder.need_tools()

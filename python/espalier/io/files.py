@@ -58,14 +58,26 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     return read
 
 
-def record_of(run: Path) -> dict[str, Any]:
-    """The content of a run's run.json, once its files are those of one moment. Raises InputError."""
+def file_of(run: Path, name: str) -> Path:
+    """A file that every finished run has, once its files are those of one moment. Raises InputError that says what is
+    there in place of such a run, and what to do."""
     _core.settle(run)
-    file = run / "run.json"
-    try:
-        record = read_object(file)
-    except FileNotFoundError:
-        raise InputError(f"{file}: there is no run in this folder") from None
+    if (run / name).exists():
+        return run / name
+    if (run / "run.json").exists():
+        found = "holds a run that is not finished; run its command again, which goes on with it"
+    elif (run / "eval.json").exists():
+        runs = ", ".join(sorted(f"runs/{folder.name}" for folder in (run / "runs").glob("*")))
+        found = f"holds an evaluation; name one of its runs: {runs}"
+    else:
+        found = f"holds no finished run (no {name})" if run.is_dir() else "is no folder"
+        found = f"{found if run.exists() else 'is not there'}; name the --out of `espalier expand` or `answer`"
+    raise InputError(f"{run}: {found}")
+
+
+def record_of(run: Path) -> dict[str, Any]:
+    """The content of a run's run.json. Raises InputError as `file_of`."""
+    record = read_object(file := file_of(run, "run.json"))
     for name in ("identity", "method"):
         if not isinstance(record.get(name), str):
             raise InputError(f"{file}: is no record of a run (field '{name}': is missing)")

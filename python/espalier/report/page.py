@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from .. import _core
-from ..errors import UNSEEN, InputError
-from ..io.files import read_text, replacing, working
+from ..errors import UNSEEN
+from ..io.files import read_object, read_text, replacing, working
 from ..io.text import json_escape
 from .rows import QuestionRows, rows_of
 from .summary import BADGES, escaped, flags_of, head, title_of
@@ -95,16 +95,9 @@ def question(rows: QuestionRows, prefix: str = "") -> bytes:
 
 def beginning(*runs: bytes) -> bytes:
     """What comes before the questions: the head of the first run, and a title with the labels of all. Each is the JSON
-    of a summary. Raises InputError for one that is not an object.
+    of a summary.
     """
-    summaries = []
-    for run in runs:
-        try:
-            summaries.append(json.loads(run))
-        except (ValueError, RecursionError):
-            summaries.append(None)
-        if not isinstance(summaries[-1], dict):
-            raise InputError("summary.json: is not a JSON object")
+    summaries = [json.loads(run) for run in runs]
     labels = ", ".join(BADGES[flag][0] for flag in flags_of(*summaries))
     title = escaped(title_of(summaries[0])) + (labels and f": {labels}")
     page = HEAD.format(policy=policy(), title=title, style=style().decode(), summary=head(summaries[0]))
@@ -126,6 +119,8 @@ def both(folder: Path, summary: bytes, other: Path, second: bytes, questions: in
 
 
 def summary_of(folder: Path) -> bytes:
+    """The text of a run's summary. Raises InputError."""
+    read_object(folder / "summary.json")
     return read_text(folder / "summary.json").encode()
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InputError
 from ..io.files import opened
 
+PAIRS = ("dpo.jsonl", "prm.jsonl")
 ID_FIRST = re.compile(rb'\{"id":("(?:[^"\\]|\\.)*"),.*\}\n?', re.DOTALL)
 """A row as a run writes it. A tree may have many megabytes, so that it is not parsed for its id alone."""
 
@@ -58,11 +59,6 @@ class Rows:
             raise InputError(f"{self.path}: field 'id': a row has none") from None
 
 
-def pairs_of(folder: Path) -> Path | None:
-    """Where a run's preference pairs are."""
-    return next((folder / name for name in ("dpo.jsonl", "prm.jsonl") if (folder / name).exists()), None)
-
-
 def rows_of(folder: Path) -> Iterator[QuestionRows]:
     """The questions of a run's folder, in the order of answers.jsonl. Raises InputError for a file that cannot be read,
     a row without an id, and a row that is out of order.
@@ -70,7 +66,8 @@ def rows_of(folder: Path) -> Iterator[QuestionRows]:
     with ExitStack() as files:
         answers = Rows(folder / "answers.jsonl", files)
         trees = Rows(folder / "trees.jsonl", files)
-        pairs = Rows(pairs_of(folder), files, pairs=True)
+        preferences = next((folder / name for name in PAIRS if (folder / name).exists()), None)
+        pairs = Rows(preferences, files, pairs=True)
         while (question := answers.question) is not None:
             answer = answers.take()
             tree = trees.take() if trees.question == question else b""

@@ -139,7 +139,9 @@ def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[st
             write_rows(found, name, new / name)
         write_text(new / "accounts.json", json.dumps(accounts(found)) + "\n")
         shared = shared_journal(found)
-        write_summary(found, new)
+        parts = [read_object(shard.folder / "summary.json") for shard in found]
+        whole = whole_summary(parts, map(json.loads, rows_of(new / "answers.jsonl", MEMORY)))
+        _core.write_json(str(new / "summary.json"), json.dumps(with_notes(whole, leave_out_reversed(new))))
         add_report(str(new))
         _core.note_outputs(str(found[0].folder), str(new), shared)
         if journal and not shared and all(shard.journal.exists() for shard in found):
@@ -207,13 +209,6 @@ def accounts(shards: Sequence[Shard]) -> dict[str, Any]:
                 sums = whole.setdefault(part, dict.fromkeys(counts, 0))
                 whole[part] = {name: sums[name] + count for name, count in counts.items()}
     return whole
-
-
-def write_summary(shards: Sequence[Shard], new: Path) -> None:
-    """Writes the summary of the run whose rows are in a folder, once pairs and their reverse are left out."""
-    parts = [read_object(shard.folder / "summary.json") for shard in shards]
-    whole = whole_summary(parts, map(json.loads, rows_of(new / "answers.jsonl", MEMORY)))
-    _core.write_json(str(new / "summary.json"), json.dumps(with_notes(whole, leave_out_reversed(new))))
 
 
 def shared_journal(shards: Sequence[Shard]) -> str:

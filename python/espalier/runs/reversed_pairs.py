@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from ..io.files import opened, replacing
-
-FILES = ("dpo.jsonl", "prm.jsonl")
+from ..report.rows import PAIRS
 
 
 def leave_out_reversed(folder: Path) -> dict[str, str]:
     """Leaves them out of the files in a run's folder. Returns what the run notes of it, by file."""
     notes: dict[str, str] = {}
-    for file in (folder / name for name in FILES if (folder / name).exists()):
+    for file in (folder / name for name in PAIRS if (folder / name).exists()):
         with opened(file) as rows:
             lost = against(map(json.loads, rows))
         if any(lost):

@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .._core import Tree, settle
-from ..errors import InputError, one_line
+from .._core import Tree
+from ..errors import one_line
 from ..io.fields import Fields
-from ..io.files import read_object
+from ..io.files import file_of, read_object
 from ..io.read import read_trees
 from ..io.rows import read_rows
 from .table import Table
@@ -63,15 +63,11 @@ class RunTables:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
-        settle(self.folder)
-        if not (self.folder / "summary.json").is_file():
-            raise InputError(f"{self.folder}: holds no finished run (no summary.json)")
+        file_of(self.folder, "summary.json")
 
     def __repr__(self) -> str:
-        summary = self.summary
-        return one_line(
-            f"<espalier.tables.RunTables {self.folder}: {summary['method']}, {summary['questions']:,} questions>"
-        )
+        said = self.summary
+        return one_line(f"RunTables({self.folder}: {said['method']}, {said['questions']:,} questions)")
 
     @cached_property
     def summary(self) -> dict[str, Any]:
