@@ -60,7 +60,7 @@ void bind_read(py::module_& m) {
       "unread_gold",
       [](const std::string& row, const rag::Gold& gold) {
         simdjson::dom::parser parser;
-        simdjson::dom::object fields;
+        simdjson::dom::element fields;
         return parser.parse(row).get(fields) ? std::string() : output::detail::unread_gold(fields, gold);
       },
       py::arg("row"), py::arg("gold"));

@@ -159,8 +159,14 @@ TEST_CASE("what looks like gold or an alias is named if it is not read") {
   };
   CHECK(beside(R"("answer":"ada","answers":["AL"],"answer_aliases":[],"aliases":null)") == "");  // nothing is lost
   CHECK(beside(R"("answer":"Bea")").starts_with("f.jsonl:1: field 'answer': looks like gold"));
-  for (const std::string alias : {"answer_aliases", "a_aliases", "other_answers", "also_known_as"})
-    CHECK(beside("\"metadata\":{\"" + alias + "\":[\"Bea\"]}").find(": field 'metadata." + alias + "'") == 9);
+  for (const std::string alias : {"answer_aliases", "a_aliases", "other_answers", "also_known_as"}) {
+    const std::string row = "{\"" + alias + "\":[\"Bea\"]}";
+    for (const std::string& held : {row, "[3," + row + "]", "[[" + row + "]]"})
+      CHECK(beside("\"metadata\":" + held).find(": field 'metadata." + alias + "'") == 9);
+    for (const std::string& held : {row, "[" + row + "]", "[[" + row + "]]"})
+      CHECK(beside("\"metadata\":{\"a\":" + held + "}").find(": field 'metadata.a." + alias + "'") == 9);
+    CHECK(beside(R"("metadata":{"subject":)" + row + R"(,"choices":[)" + row + R"(],"a":[{"aliases":"ada"}]})") == "");
+  }
   CHECK(beside(R"("answer_type":"name","has_answer":true,"gold_doc_ids":["3"],"model_answer":"Bea","label":"hard")") ==
         "");
   CHECK(beside(R"("answer_options":["Rome","Bea"],"answer_explanation":"why","gpt_answer":"Bea","answer_idx":2)") ==

@@ -355,6 +355,8 @@ def test_parquet_reads_as_json_lines_do(tmp_path: Path, row: dict[str, Any]):
         ("a.jsonl", [NQ, {"id": "1", "question": "q", "answer": "x", "gold": "y"}], "a.jsonl:2: field 'gold': looks"),
         ("a.jsonl", [{"question": "q?", "choices": ["x", "y"], "answerKey": "A"}], "field 'answerKey': names a choice"),
         ("a.jsonl", [HOTPOT | {"aliases": ["y"]}], "a.jsonl:1: field 'aliases': looks like gold answers or aliases"),
+        ("a.jsonl", [NQ | {"metadata": [{"aliases": ["y"]}]}], "a.jsonl:1: field 'metadata.aliases': looks like gold"),
+        ("a.csv", 'question,answer,metadata\nq,x,"{""a"": [{""aliases"": ""y""}]}"\n', "'metadata.a.aliases': looks"),
         ("a.jsonl", [NQ, {"name": "x"}], "a.jsonl:2: is in no form that is known"),
         ("a.jsonl", [{"question": "q", "answer": ["", " "]}], "field 'answer': holds an empty answer"),
         ("a.json", "[" * 100_000, "nested too deep"),

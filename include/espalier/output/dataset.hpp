@@ -109,27 +109,28 @@ inline bool all_known(simdjson::dom::element value, const rag::Gold& forms) {
 }
 
 /// The first field of a question that looks like gold or an alias and says what is not among its gold answers, "" =
-/// none. Inner objects are looked into where there is no gold, and so are lists of them in the row itself, unless they
-/// hold an answer's options. "metadata" is looked into for aliases in its own fields.
-inline std::string unread_gold(simdjson::dom::object row, const rag::Gold& gold, const std::string& path = "") {
-  rag::Gold forms;
-  for (const std::string& answer : gold) forms.push_back(rag::detail::form_or_text(answer));
-  for (const auto [name, value] : row) {
-    const std::string_view kind = gold_name(name);
-    const bool looks = kind == "alias" || (kind == "gold" && path.empty()) || (!kind.empty() && gold.empty());
-    if (looks && !all_known(value, forms)) return path + std::string(name);
-    simdjson::dom::object inner;
-    if (looks || !(gold.empty() || name == "metadata") || value.get(inner) != simdjson::SUCCESS) continue;
-    if (const auto found = unread_gold(inner, gold, path + std::string(name) + '.'); !found.empty()) return found;
-  }
-  for (const auto [name, value] : row) {
-    simdjson::dom::array items;
-    const bool offers = name.ends_with("hoices") || name.ends_with("ptions") || name.ends_with("andidates");
-    if (!path.empty() || !gold.empty() || offers || value.get(items)) continue;
+/// none. What lists hold comes last. Without gold all is looked into but options and the chain. Beside gold "metadata"
+/// is, for aliases that are not those of a subject or the like. `forms` become the answers' normal forms.
+inline std::string unread_gold(simdjson::dom::element value, rag::Gold forms, const std::string& path = "") {
+  if (path.empty())
+    for (std::string& answer : forms) answer = rag::detail::form_or_text(answer);
+  if (simdjson::dom::array items; !value.get(items))
     for (const auto item : items)
-      if (simdjson::dom::object inner; !item.get(inner))
-        if (const auto found = unread_gold(inner, gold, std::string(name) + '.'); !found.empty()) return found;
-  }
+      if (const auto found = unread_gold(item, forms, path); !found.empty()) return found;
+  simdjson::dom::object row;
+  if (value.get(row)) return "";
+  for (const bool lists : {false, true})
+    for (const auto [key, inner] : row) {
+      const std::string name(key);
+      const std::string_view kind = gold_name(name);
+      const bool looks = kind == "alias" || (kind == "gold" && path.empty()) || (!kind.empty() && forms.empty());
+      if (looks && !all_known(inner, forms)) return path + name;
+      const bool within = (name == "metadata" || path.starts_with("metadata.")) && !gold_name(name + "alias").empty();
+      const bool other = name.ends_with("hoices") || name.ends_with("ptions") || name.ends_with("andidates") ||
+                         name.ends_with("ecomposition");
+      if (looks || other || inner.is_array() != lists || !(forms.empty() || within)) continue;
+      if (const auto found = unread_gold(inner, forms, path + name + '.'); !found.empty()) return found;
+    }
   return "";
 }
 
@@ -181,7 +182,7 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const d
     ids.add(row, example.question.id);
     if (detail::blank(example.question.text)) row.fail("question", "is empty");
     example.gold = row.texts("golden_answers");
-    if (const std::string field = detail::unread_gold(row.as_object(), example.gold); !field.empty())
+    if (const std::string field = detail::unread_gold(row.element(), example.gold); !field.empty())
       row.fail(field, "looks like gold answers, which are read from 'golden_answers' alone");
     if (options.require_gold && !row.has("golden_answers")) row.fail("golden_answers", "is missing");
     if (options.require_gold && example.gold.empty()) row.fail("golden_answers", "is empty");
@@ -190,11 +191,9 @@ inline std::vector<rag::Example> read_questions(const std::string& path, const d
       const detail::JsonLine metadata = row.object("metadata");
       example.supporting_titles = metadata.texts("supporting_titles");
       example.type = metadata.text_or("type", "");
-      if (metadata.has("hops")) {
-        const std::uint64_t hops = metadata.count("hops");
-        if (hops > 1000) metadata.fail("hops", "is above 1000");
-        example.hops = static_cast<std::uint32_t>(hops);
-      }
+      const std::uint64_t hops = metadata.count_or("hops", 0);
+      if (hops > 1000) metadata.fail("hops", "is above 1000");
+      example.hops = static_cast<std::uint32_t>(hops);
       example.chain = detail::read_chain(metadata, example.supporting_titles);
     }
     examples.push_back(std::move(example));

@@ -13,7 +13,7 @@ from .. import _core
 from .._core import Question
 from ..errors import InputError, MissingPart, did_you_mean
 from ..io.files import write_jsonl
-from ..io.rows import Row, read_rows
+from ..io.rows import Row, parsed, read_rows
 from .example import Example
 from .flashrag import flashrag
 from .hotpot import hotpotqa
@@ -90,7 +90,7 @@ def read_examples(
         example = READERS[form](row) if form in READERS else hotpotqa(row, form, aliases or {})
         if example is None:
             continue
-        left = {name: value for name, value in row.fields.items() if name not in row.used}
+        left = {name: parsed(value) for name, value in row.fields.items() if name not in row.used}
         left = json.loads(json.dumps(left, default=str), parse_constant=bool, parse_int=bool)
         if unread := _core.unread_gold(json.dumps(left), example.answers):
             row.fail(unread, f"looks like gold answers or aliases, and the form {form} does not read it")

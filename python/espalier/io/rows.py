@@ -62,13 +62,10 @@ class Row:
 
     def _structure(self, field: str) -> Any:
         """A list or an object, which may be JSON text, as in a cell of CSV."""
-        value = self._value(field)
-        if not isinstance(value, str):
-            return value
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
+        value = parsed(self._value(field))
+        if isinstance(value, str):
             self.fail(field, "is a text that is not JSON")
+        return value
 
     def text(self, field: str) -> str:
         value = self._value(field)
@@ -91,13 +88,8 @@ class Row:
 
     def texts(self, field: str) -> list[str]:
         """A list of texts, alone or in records as SQuAD's. A single text becomes a list of one."""
-        value = self._value(field)
-        if isinstance(value, str):
-            read = None
-            with suppress(ValueError, RecursionError):
-                read = json.loads(value)
-            value = read if isinstance(read, (list, dict)) else [self.text(field)]
-        items = value if isinstance(value, list) else [value]
+        value = parsed(self._value(field))
+        items = value if isinstance(value, list) else [self.text(field) if isinstance(value, str) else value]
         found = self.all_texts(field, [text for item in items for text in _spelled(item)])
         if found and not any(text.strip() for text in found):
             self.fail(field, "holds an empty answer")
@@ -161,6 +153,14 @@ class Row:
         if found is None and not column.endswith("?"):
             self.fail(field, f"holds a record without '{names[0]}'")
         return found
+
+
+def parsed(value: object) -> Any:
+    """The list or object that a text of JSON holds, as in a cell of CSV. Any other value is itself."""
+    read = None
+    with suppress(ValueError, RecursionError):
+        read = json.loads(value) if isinstance(value, str) else None
+    return read if isinstance(read, (list, dict)) else value
 
 
 def _spelled(answer: object) -> list[Any]:
