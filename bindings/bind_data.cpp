@@ -69,8 +69,7 @@ void bind_data(py::module_& m) {
       .def(py::init<std::string, std::uint32_t>(), py::arg("text"), py::arg("k") = 3)
       .def_readonly("text", &Query::text)
       .def_readonly("k", &Query::k)
-      .def("__reduce__", [](const Query& q) { return again<Query>(q.text, q.k); })
-      .def("__repr__", [](const Query& q) { return py::str("Query({}, k={})").format(brief(q.text), q.k); });
+      .def("__reduce__", [](const Query& q) { return again<Query>(q.text, q.k); });
 
   py::class_<EncodeRequest>(m, "EncodeRequest", "One request to an encoder; `role` is 'query' or 'passage'.")
       .def(py::init([](std::string text, const std::string& role) {
@@ -78,10 +77,7 @@ void bind_data(py::module_& m) {
            }),
            py::arg("text"), py::arg("role") = "query")
       .def_readonly("text", &EncodeRequest::text)
-      .def_property_readonly("role", [](const EncodeRequest& r) { return name_of(r.role, roles); })
-      .def("__repr__", [](const EncodeRequest& r) {
-        return py::str("EncodeRequest({}, role={!r})").format(brief(r.text), name_of(r.role, roles));
-      });
+      .def_property_readonly("role", [](const EncodeRequest& r) { return name_of(r.role, roles); });
 
   using backend::RerankRequest;
   py::class_<RerankRequest>(m, "RerankRequest", "One request to a reranker: how well does each text answer the query?")

@@ -34,12 +34,6 @@ backend::Vectors make_vectors(const py::object& matrix) {
   return backend::Vectors(std::move(values), dimension);
 }
 
-/// All runs share the same index.
-template <class Retriever>
-RetrieverPart::Open shares(std::shared_ptr<Retriever> retriever) {
-  return opens<Query, Passages>([retriever](std::span<const Query> queries) { return (*retriever)(queries); });
-}
-
 }  // namespace
 
 void bind_dense([[maybe_unused]] py::module_& m) {
@@ -50,11 +44,11 @@ void bind_dense([[maybe_unused]] py::module_& m) {
               using Index = backend::VectorRetriever<backend::DenseIndex>;
               const backend::DenseIndex::Options options{backend::detail::metric_named(metric), threads};
               auto encode = make_encoder(encoder, Opened::each_batch);
-              return Dense(shares(vectors.is_none()
-                                      ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
-                                      : std::make_shared<Index>(std::move(passages),
-                                                                backend::DenseIndex(make_vectors(vectors), options),
-                                                                std::move(encode))));
+              return shares<Dense>(vectors.is_none()
+                                       ? std::make_shared<Index>(std::move(passages), std::move(encode), options)
+                                       : std::make_shared<Index>(std::move(passages),
+                                                                 backend::DenseIndex(make_vectors(vectors), options),
+                                                                 std::move(encode)));
             }),
             py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("vectors") = py::none(),
             py::arg("metric") = "inner_product", py::arg("threads") = 1,
@@ -67,8 +61,8 @@ void bind_dense([[maybe_unused]] py::module_& m) {
                   std::size_t ef_search, std::size_t threads) -> Faiss {
         using Index = backend::VectorRetriever<backend::FaissIndex>;
         auto encode = make_encoder(encoder, Opened::each_batch);
-        return Faiss(shares(std::make_shared<Index>(
-            std::move(passages), backend::FaissIndex::load(file, {nprobe, ef_search, threads}), std::move(encode))));
+        return shares<Faiss>(std::make_shared<Index>(
+            std::move(passages), backend::FaissIndex::load(file, {nprobe, ef_search, threads}), std::move(encode)));
       }),
       py::arg("passages"), py::arg("encoder"), py::kw_only(), py::arg("file"), py::arg("nprobe") = 0,
       py::arg("ef_search") = 0, py::arg("threads") = 1, "Row i of the index in `file` is passage i.");

@@ -36,11 +36,20 @@ Options watched(Options options) {
   return options;
 }
 
+/// What the repr of a client says: whom it asks, without the secrets of the address.
+std::string about(const std::string& url, const std::string& name) {
+  return py::str("{}, {}").format(brief(backend::detail::Url(url).shown()), brief(name));
+}
+
 /// Opens one service now, so that bad options are reported at once and its fingerprint is known.
 template <class Wrapped, class Service, class Options>
 Wrapped make(Options options) {
   const auto fingerprint = Service(watched(options)).fingerprint();
-  return Wrapped([options] { return std::make_unique<Service>(watched(options)); }, fingerprint);
+  std::string name;
+  if constexpr (requires { options.model; }) name = options.model;
+  else name = options.name;
+  return Wrapped([options] { return std::make_unique<Service>(watched(options)); }, fingerprint,
+                 about(options.url, name));
 }
 
 /// Registers a constructor of a client. After its own arguments come those that every client has: `make` gets these
@@ -88,7 +97,7 @@ OpenAi make_openai(const backend::HttpOptions& http, const std::string& url, con
         options.server = *known;  // asked in the first run that needs to know
         return std::make_unique<backend::OpenAi>(watched(options));
       },
-      fingerprint);
+      fingerprint, about(url, model));
 }
 
 HttpRetriever make_retriever(const backend::HttpOptions& http, const std::string& url, const std::string& name,

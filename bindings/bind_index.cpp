@@ -28,7 +28,9 @@ class Index : public RetrieverPart {
 
  private:
   explicit Index(run::detail::IndexFolder folder)
-      : RetrieverPart(opens<Query, Passages>(folder.bm25())), folder_(std::move(folder)) {}
+      : RetrieverPart(opens<Query, Passages>(folder.bm25()), std::nullopt,
+                      fmt::format("{} passages", folder.corpus().size())),
+        folder_(std::move(folder)) {}
   run::detail::IndexFolder folder_;
 };
 
@@ -71,8 +73,7 @@ std::shared_ptr<RetrieverPart> dense_of([[maybe_unused]] const Index& index, [[m
       std::make_shared<Dense>(index.folder().corpus(), std::move(vectors), make_encoder(encoder, Opened::each_batch));
   std::optional<Hash> identity;
   if (fingerprint) identity = Hasher().add(searched->fingerprint()).add(*fingerprint).finish();
-  return std::make_shared<RetrieverPart>(
-      opens<Query, Passages>([searched](std::span<const Query> queries) { return (*searched)(queries); }), identity);
+  return std::make_shared<RetrieverPart>(shares<RetrieverPart>(searched, identity));
 #else
   throw MissingPart("exact dense search", "libeigen3-dev");
 #endif

@@ -125,7 +125,10 @@ py::tuple run_job(const std::string& task, const py::dict& values, const py::obj
   run::Job job(std::move(settings));
   if (add_outputs.is_none()) return job.check(), py::tuple();
   const run::ProgressHook hook = hook_of(progress);
-  const run::OutputHook outputs = output_hook(add_outputs);
+  const run::OutputHook outputs = [call = shared(add_outputs)](const std::filesystem::path& folder) {
+    const py::gil_scoped_acquire lock;
+    (*call)(folder.string());
+  };
   const run::RunResult result = [&] {
     const py::gil_scoped_release unlock;
     return job(hook, outputs);

@@ -21,13 +21,17 @@ template <class In, class Out>
 void bind_part(py::module_& m, const char* name, const char* doc) {
   py::class_<Part<In, Out>, std::shared_ptr<Part<In, Out>>>(m, name, doc)
       .def("__call__", &Part<In, Out>::operator(), py::arg("requests"),
-           "Answers a list of requests; raises the first error.");
+           "Answers a list of requests; raises the first error.")
+      .def("__repr__", [](const py::object& self) {
+        return py::str("{}({})").format(type_name(self), self.cast<const Part<In, Out>&>().about);
+      });
 }
 
 Simulated make_simulated(const std::vector<rag::Example>& questions, const sim::Skills& skills) {
   sim::Model model(questions, skills);
   const Hash fingerprint = model.fingerprint();
-  return Simulated(opens<Prompt, Completion>(std::move(model)), fingerprint);
+  return Simulated(opens<Prompt, Completion>(std::move(model)), fingerprint,
+                   fmt::format("{} questions", questions.size()));
 }
 
 /// A backend inside one of our services. Other Python threads can run beside that service.
@@ -52,7 +56,7 @@ Hybrid make_hybrid(const std::vector<py::object>& retrievers, std::uint32_t dept
     known = known && fingerprint;
     if (fingerprint) hasher.add(*fingerprint);
   }
-  return Hybrid(open, known ? std::optional(hasher.finish()) : std::nullopt);
+  return Hybrid(open, known ? std::optional(hasher.finish()) : std::nullopt, brief(py::cast(retrievers)));
 }
 
 Reranked make_reranked(const py::object& retriever, const py::object& reranker, std::uint32_t depth) {
@@ -65,9 +69,10 @@ Reranked make_reranked(const py::object& retriever, const py::object& reranker, 
   open();
   const auto first = fingerprint_of<Query, Passages>(retriever);
   const auto second = fingerprint_of<RerankRequest, RerankRequest::Scores>(reranker);
-  if (!first || !second) return Reranked(open);
-  return Reranked(
-      open, Hasher().add(std::string_view("reranked")).add(*first).add(*second).add(std::uint64_t(depth)).finish());
+  std::optional<Hash> identity;
+  if (first && second)
+    identity = Hasher().add(std::string_view("reranked")).add(*first).add(*second).add(std::uint64_t(depth)).finish();
+  return Reranked(open, identity, py::str("{}, {}").format(brief(retriever), brief(reranker)));
 }
 
 }  // namespace
@@ -98,8 +103,9 @@ void bind_local_backends(py::module_& m) {
                [](std::vector<Passage> passages, double k1, double b, const std::string& analyzer, unsigned threads) {
                  const backend::Bm25Options options{
                      .k1 = k1, .b = b, .analyzer = backend::Analyzer::named(analyzer), .threads = threads};
+                 std::string about = fmt::format("{} passages", passages.size());
                  const py::gil_scoped_release unlock;
-                 return Bm25(opens<Query, Passages>(backend::Bm25(std::move(passages), options)));
+                 return Bm25(opens<Query, Passages>(backend::Bm25(std::move(passages), options)), std::nullopt, about);
                }),
            py::arg("passages"), py::kw_only(), py::arg("k1") = bm25.k1, py::arg("b") = bm25.b,
            py::arg("analyzer") = bm25.analyzer.name(), py::arg("threads") = bm25.threads,
@@ -123,11 +129,15 @@ void bind_local_backends(py::module_& m) {
            py::arg("passages") = 2000, py::arg("questions") = 100, py::arg("seed") = 1, py::kw_only(),
            py::arg("max_hops") = 4)
       .def_property_readonly("questions", &sim::World::examples)
-      .def_property_readonly("passages", [](const sim::World& world) {
-        std::vector<Passage> passages;
-        passages.reserve(world.size());
-        for (std::size_t i = 0; i < world.size(); ++i) passages.push_back(world.passage(i));
-        return passages;
+      .def_property_readonly("passages",
+                             [](const sim::World& world) {
+                               std::vector<Passage> passages;
+                               passages.reserve(world.size());
+                               for (std::size_t i = 0; i < world.size(); ++i) passages.push_back(world.passage(i));
+                               return passages;
+                             })
+      .def("__repr__", [](const sim::World& w) {
+        return fmt::format("World({} questions, {} passages)", w.examples().size(), w.size());
       });
 }
 

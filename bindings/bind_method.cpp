@@ -73,17 +73,17 @@ std::vector<Passages> no_retriever(std::span<const Query>) { throw std::logic_er
 /// Any method by its name, with options as on the command line.
 class MethodSearch final : public Search {
  public:
-  MethodSearch(const std::string& name, std::string preset, bool answers, Set set,
+  MethodSearch(const std::string& name, const std::optional<std::string>& preset, bool answers, Set set,
                std::map<std::string, py::object> models, py::object encoder, py::object values, py::object reward,
-               AnyPruning prune, const std::string& prompts)
-      : Search(name, Loop({}, {}, prompts_of(name, preset, set, prompts)), std::move(reward)),
-        preset_(std::move(preset)),
+               const py::object& prune, const std::string& prompts)
+      : Search(name, Loop({}, {}, prompts_of(name, preset.value_or(""), set, prompts)), std::move(reward)),
+        preset_(preset.value_or("")),
         answers_(answers),
         set_(std::move(set)),
         models_(std::move(models)),
         encoder_(std::move(encoder)),
         values_(std::move(values)),
-        prune_(std::move(prune)) {
+        prune_(make_pruning(prune)) {
     (void)make();  // checks the options
     for (const auto& [purpose, model] : models_)
       if (const Protocol& protocol = *environment.prompts->protocol(); !protocol.purpose(purpose))
@@ -164,13 +164,8 @@ void bind_method(py::module_& m) {
       "The texts between returned marks in a prompt that would be read as a reply.");
   py::class_<MethodSearch, Search, std::shared_ptr<MethodSearch>>(
       m, "Method", "A method by its name, with options as on the command line.")
-      .def(py::init([](const std::string& name, const std::optional<std::string>& preset, bool answer, const Set& set,
-                       const std::map<std::string, py::object>& models, const py::object& encoder,
-                       const py::object& values, const py::object& reward, const py::object& prune,
-                       const std::string& prompts) {
-             return std::make_shared<MethodSearch>(name, preset.value_or(""), answer, set, models, encoder, values,
-                                                   reward, make_pruning(prune), prompts);
-           }),
+      .def(py::init<const std::string&, const std::optional<std::string>&, bool, Set, std::map<std::string, py::object>,
+                    py::object, py::object, py::object, const py::object&, const std::string&>(),
            py::arg("name"), py::kw_only(), py::arg("preset") = py::none(), py::arg("answer") = false,
            py::arg("set") = Set(), py::arg("models") = std::map<std::string, py::object>(),
            py::arg("encoder") = py::none(), py::arg("values") = py::none(), py::arg("reward") = py::none(),

@@ -69,6 +69,7 @@ AnyPruning joined(const py::args& policies, const std::string& moment) {
 
 AnyPruning make_pruning(const py::object& policy) {
   if (policy.is_none()) return {};
+  if (halved(policy)) throw std::invalid_argument("prune holds half of a surrogate pair");
   if (PyUnicode_Check(policy.ptr())) return pruning_of(policy.cast<std::string>());
   if (py::isinstance<AnyPruning>(policy)) return policy.cast<AnyPruning>();
   const auto [name, asks] = py::module_::import("espalier.bridge.pruning")

@@ -110,16 +110,14 @@ class Session {
     return asked;
   }
 
-  void resume(const py::typing::Dict<py::int_, py::object>& replies) {
+  void resume(const std::map<Ticket, py::object>& replies) {
     std::vector<std::pair<Ticket, Outcome<Completion>>> outcomes;
     for (const auto& [ticket, reply] : replies) {
-      if (PyUnicode_Check(reply.ptr()))
-        outcomes.emplace_back(ticket.cast<Ticket>(), Completion(reply.cast<std::string>()));
-      else if (py::isinstance<Completion>(reply))
-        outcomes.emplace_back(ticket.cast<Ticket>(), reply.cast<Completion>());
+      if (halved(reply)) throw std::invalid_argument(fmt::format("replies[{}] holds half of a surrogate pair", ticket));
+      if (PyUnicode_Check(reply.ptr())) outcomes.emplace_back(ticket, Completion(reply.cast<std::string>()));
+      else if (py::isinstance<Completion>(reply)) outcomes.emplace_back(ticket, reply.cast<Completion>());
       else if (py::isinstance(reply, error_class("BackendError")))
-        outcomes.emplace_back(ticket.cast<Ticket>(),
-                              std::make_exception_ptr(PythonBackendError(py::reinterpret_borrow<py::object>(reply))));
+        outcomes.emplace_back(ticket, std::make_exception_ptr(PythonBackendError(reply)));
       else
         throw py::type_error(fmt::format("a reply is a str, a Completion or a BackendError, not {}", type_name(reply)));
     }

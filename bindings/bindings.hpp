@@ -10,10 +10,10 @@ namespace espalier::python {
 
 namespace py = pybind11;
 
-/// An object as a repr shows it inside another one: at most 200 characters of it, and how many are left out.
+/// An object as a repr shows it inside another one: at most 200 characters of one line, and how many are left out.
 inline py::str brief(py::handle object) {
   constexpr py::ssize_t most = 200;
-  const py::str whole = py::repr(object);
+  const py::str whole = py::module_::import("espalier.errors").attr("one_line")(py::repr(object));
   const auto size = static_cast<py::ssize_t>(py::len(whole));
   if (size <= most) return whole;
   return py::str("{}... ({:,} characters left out)").format(whole[py::slice(0, most, 1)], size - most);
@@ -21,28 +21,13 @@ inline py::str brief(py::handle object) {
 inline py::str brief(std::string_view text) { return brief(py::handle(py::str(text))); }
 
 void bind_errors();
-void bind_data(py::module_& m);
-void bind_prompt(py::module_& m);
-void bind_rewards(py::module_& m);
-void bind_local_backends(py::module_& m);
-void bind_dense(py::module_& m);
-void bind_http(py::module_& m);
-void bind_index(py::module_& m);
-void bind_environment(py::module_& m);
-void bind_tree(py::module_& m);
-void bind_read(py::module_& m);
-void bind_search(py::module_& m);
-void bind_pruning(py::module_& m);
-void bind_engines(py::module_& m);
-void bind_job(py::module_& m);
-void bind_journal(py::module_& m);
-void bind_answering(py::module_& m);
-void bind_files(py::module_& m);
-void bind_shards(py::module_& m);
-void bind_method(py::module_& m);
-void bind_problem(py::module_& m);
+/// Registers a family of types.
+using Bind = void(py::module_& m);
+Bind bind_data, bind_prompt, bind_rewards, bind_local_backends, bind_dense, bind_http, bind_index, bind_environment,
+    bind_tree, bind_read, bind_search, bind_pruning, bind_engines, bind_job, bind_journal, bind_answering, bind_files,
+    bind_shards, bind_method, bind_problem;
 /// Makes every registered function report arguments that do not fit in one line, and every class refuse objects without
-/// content. It must be called last.
+/// content and have a repr. It must be called last.
 void shorten_mismatches(const py::module_& m);
 
 }  // namespace espalier::python

@@ -123,7 +123,7 @@ bool read_floats(py::handle object, std::vector<float>& numbers);
 
 template <>
 inline Completion Callable<Prompt, Completion>::read(const py::object& item, const Prompt&, std::size_t i) const {
-  if (PyUnicode_Check(item.ptr()) && !PyUnicode_AsUTF8(item.ptr())) throw py::error_already_set();  // half a character
+  if (halved(item)) refuse_item(i, "a str, a Completion", "half of a surrogate pair");
   if (PyUnicode_Check(item.ptr())) return Completion(item.cast<std::string>());
   if (!py::isinstance<Completion>(item)) refuse_item(i, "a str, a Completion", type_name(item));
   return item.cast<Completion>();

@@ -59,4 +59,11 @@ inline backend::detail::AnyEncoder make_encoder([[maybe_unused]] const py::objec
 #endif
 }
 
+/// A retriever as a part, whose index all runs share.
+template <class Wrapped, class Retriever>
+Wrapped shares(std::shared_ptr<Retriever> retriever, std::optional<Hash> identity = std::nullopt) {
+  return Wrapped(opens<Query, Passages>([retriever](std::span<const Query> queries) { return (*retriever)(queries); }),
+                 identity, fmt::format("{} passages", retriever->size()));
+}
+
 }  // namespace espalier::python

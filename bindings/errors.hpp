@@ -60,6 +60,11 @@ void check_signals();
 /// Writes a warning to Python's logger "espalier". Takes the interpreter lock.
 void warn(const std::string& what);
 
+/// True for a text with half of a surrogate pair, which UTF-8 cannot hold.
+inline bool halved(py::handle text) {
+  return PyUnicode_Check(text.ptr()) && !py::detail::make_caster<std::string>().load(text, false);
+}
+
 /// The name of an object's type, for messages.
 inline std::string type_name(py::handle object) {
   return py::type::handle_of(object).attr("__name__").cast<std::string>();

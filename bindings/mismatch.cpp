@@ -115,6 +115,18 @@ py::object reduced(const py::object& self) {
   return py::make_tuple(make, py::make_tuple(py::type::of(self)), self.attr("__getstate__")());
 }
 
+/// The repr of a class that has none of its own: its properties.
+py::str shown(const py::object& self) {
+  if (!reinterpret_cast<py::detail::instance*>(self.ptr())->get_value_and_holder().holder_constructed())
+    throw py::type_error(empty_object);
+  py::list parts;
+  for (const py::handle base : py::type::of(self).attr("__mro__"))
+    for (const auto& [name, member] : py::dict(base.attr("__dict__")))
+      if (Py_IS_TYPE(member.ptr(), &PyProperty_Type))
+        parts.append(py::str("{}={}").format(name, brief(self.attr(name))));
+  return py::str("{}({})").format(type_name(self), parts.empty() ? py::str("...") : py::str(", ").attr("join")(parts));
+}
+
 }  // namespace
 
 void shorten_mismatches(const py::module_& m) {
@@ -127,6 +139,8 @@ void shorten_mismatches(const py::module_& m) {
       type->operator_new = &refuse_empty;
       if (!py::dict(member.attr("__dict__")).contains("__reduce__"))
         member.attr("__reduce__") = py::cpp_function(&reduced, py::name("__reduce__"), py::is_method(member));
+      if (member.attr("__repr__").is(py::module_::import("builtins").attr("object").attr("__repr__")))
+        member.attr("__repr__") = py::cpp_function(&shown, py::name("__repr__"), py::is_method(member));
     }
     for (const auto& [inner_name, inner] : py::dict(member.attr("__dict__"))) {
       shorten(inner);

@@ -66,32 +66,20 @@ void stand_in(const py::module_& m) {
 void bind_all(py::module_& m) {
   bind_errors();
   bind_build(m);
-  bind_data(m);
-  bind_prompt(m);
-  bind_rewards(m);
-  bind_local_backends(m);
-  bind_dense(m);
+  // A family comes after those whose types it names.
+  for (Bind* bind :
+       {bind_data, bind_prompt, bind_rewards, bind_local_backends, bind_dense, bind_environment, bind_tree, bind_search,
+        bind_pruning, bind_engines, bind_job, bind_files, bind_shards, bind_method, bind_problem})
+    bind(m);
 #ifdef ESPALIER_HAS_CURL
   bind_http(m);
 #endif
-  bind_environment(m);
-  bind_tree(m);
 #ifdef ESPALIER_HAS_SIMDJSON
-  bind_index(m);
-  bind_answering(m);
-  bind_read(m);
+  for (Bind* bind : {bind_index, bind_answering, bind_read}) bind(m);
 #endif
-  bind_search(m);
-  bind_pruning(m);
-  bind_engines(m);
-  bind_job(m);
-  bind_files(m);
-  bind_shards(m);
 #ifdef ESPALIER_HAS_SQLITE
   bind_journal(m);
 #endif
-  bind_method(m);
-  bind_problem(m);
   stand_in(m);
   shorten_mismatches(m);
 }

@@ -37,10 +37,11 @@ template <class In, class Out>
 class Part {
  public:
   using Open = std::function<std::unique_ptr<Service<In, Out>>()>;
-  /// With a fingerprint its answers can be journaled.
-  explicit Part(Open open, std::optional<Hash> identity = std::nullopt)
-      : fingerprint(identity), open_(std::move(open)) {}
+  /// With a fingerprint its answers can be journaled. `said`: what its repr says.
+  explicit Part(Open open, std::optional<Hash> identity = std::nullopt, std::string said = "...")
+      : fingerprint(identity), about(std::move(said)), open_(std::move(open)) {}
   std::optional<Hash> fingerprint;
+  std::string about;
 
   [[nodiscard]] std::unique_ptr<Service<In, Out>> open() const {
     return std::make_unique<Guarded<In, Out, py::gil_scoped_release>>(open_());

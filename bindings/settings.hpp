@@ -4,7 +4,6 @@
 
 #include "errors.hpp"
 
-#include <filesystem>
 #include <string>
 
 namespace espalier::python {
@@ -16,13 +15,5 @@ run::Settings::GivenBackends make_given(const py::dict& backends);
 /// Makes the settings of a task ("expand", "answer", "annotate") from a dictionary. Raises ValueError that names an
 /// unknown or bad one.
 run::Settings make_settings(const std::string& task, const py::dict& values);
-
-/// What calls Python with a folder, from any thread.
-inline run::OutputHook output_hook(const py::function& call) {
-  return [call = shared(call)](const std::filesystem::path& folder) {
-    const py::gil_scoped_acquire lock;
-    (*call)(folder.string());
-  };
-}
 
 }  // namespace espalier::python

@@ -451,14 +451,9 @@ TEST_CASE("retrievers that find nothing, or the same twice, break no baseline") 
 /// How many of a world's questions a baseline answers with perfect skills.
 std::size_t right(const std::string& name, const sim::World& world, auto retriever, double recall,
                   const std::map<std::string, std::string>& set) {
-  const sim::Skills skills{.recall = recall,
-                           .decompose = 1,
-                           .phrase = 1,
-                           .read = 1,
-                           .stop = 1,
-                           .hallucinate = 0,
-                           .malformed = 0,
-                           .judge = 1};
+  sim::Skills skills{
+      .recall = recall, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
+  skills.judge = 1;
   const auto method = method::make_method(name);
   method->options().set("temperature", "0");
   testing::set(*method, set);

@@ -164,6 +164,12 @@ def refused(code: int, *arguments: object) -> str:
     return done.stderr
 
 
+def told(said: str, call: Callable[[], object], error: type[Exception] = ValueError) -> None:
+    """Calls what must raise this error, which must say what matches."""
+    with pytest.raises(error, match=said):
+        call()
+
+
 def expanded(folder: Path, out: Path, **settings: Any) -> esp.tables.RunTables:
     """A finished run over the questions and the corpus of a folder."""
     data = {name: folder / f"{name}.jsonl" for name in ("questions", "corpus")}

@@ -9,7 +9,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import espalier, expanded
+from conftest import espalier, expanded, told
 from espalier import _core, gone
 from espalier.cli import COMMANDS, main, make_parser
 from espalier.problem import mcts
@@ -43,35 +43,28 @@ def test_an_option_that_is_gone_is_said_to_be(older: None, tmp_path: Path, capsy
 
 def test_a_setting_and_a_keyword_that_are_gone_are_said_to_be(older: None):
     said = "'swift_trees' is gone since 0.3.0: more questions in flight"
-    with pytest.raises(ValueError, match=f"^setting {said}"):
-        esp.expand(questions="q", corpus="c", out="o", swift_trees=2)
-    for call in (lambda: esp.expand(questions="q", corpus="c", out="o", set={"swift_trees": 2}),
-                 lambda: esp.Method("decex", set={"swift_trees": 2})):  # fmt: skip
-        with pytest.raises(ValueError, match=f"^option {said}"):
-            call()
-    with pytest.raises(TypeError, match=f"^DecExRag: option {said}"):
-        esp.DecExRag(swift_trees=2)
-    with pytest.raises(TypeError, match=f"^World\\(\\): option {said}"):
-        esp.World(swift_trees=2)
-    with pytest.raises(TypeError, match="DecExRag: unknown option 'swifter'"):
-        esp.DecExRag(swifter=2)
+    told(f"^setting {said}", lambda: esp.expand(questions="q", corpus="c", out="o", swift_trees=2))
+    told(f"^option {said}", lambda: esp.expand(questions="q", corpus="c", out="o", set={"swift_trees": 2}))
+    told(f"^option {said}", lambda: esp.Method("decex", set={"swift_trees": 2}))
+    told(f"^DecExRag: option {said}", lambda: esp.DecExRag(swift_trees=2), TypeError)
+    told(rf"^World\(\): option {said}", lambda: esp.World(swift_trees=2), TypeError)
+    told("^DecExRag: unknown option 'swifter'", lambda: esp.DecExRag(swifter=2), TypeError)
 
 
 def test_a_name_that_is_gone_is_said_to_be(older: None):
     said = r"espalier\.swift is gone since 0\.3\.0: `espalier\.run`"
-    with pytest.raises(ImportError, match=said):
-        esp.swift  # noqa: B018
+    told(said, lambda: esp.swift, ImportError)
     with pytest.raises(ImportError, match=said):
         from espalier import swift  # noqa: F401
     with pytest.raises(ImportError, match=r"espalier\.tracking\.spans is gone since 0\.3\.0"):
         from espalier.tracking import spans  # noqa: F401
     for name, said in (("swifter", ""), ("AirRAG", ", did you mean 'AirRag'"), ("Mcts", ", write `from espalier.sea")):
-        with pytest.raises(AttributeError, match=f"^module 'espalier' has no attribute '{name}'{said}"):
-            getattr(esp, name)
-    with pytest.raises(ImportError, match=r"espalier\.runs\.Progress is gone since 0\.3\.0: `from espalier\.parts"):
-        importlib.import_module("espalier.runs").Progress  # noqa: B018
-    with pytest.raises(TypeError, match=r"^mcts\(\): option 'selection' is gone since 0\.3\.0: select="):
-        mcts(object(), [0], len, selection=len)  # type: ignore[call-arg, arg-type]
+        said = f"^module 'espalier' has no attribute '{name}'{said}"
+        told(said, lambda name=name: getattr(esp, name), AttributeError)
+    said = r"espalier\.runs\.Progress is gone since 0\.3\.0: `from espalier\.parts"
+    told(said, lambda: importlib.import_module("espalier.runs").Progress, ImportError)
+    said = r"^mcts\(\): option 'selection' is gone since 0\.3\.0: select="
+    told(said, lambda: mcts(object(), [0], len, selection=len), TypeError)
 
 
 @pytest.mark.parametrize(
@@ -92,35 +85,28 @@ def test_a_value_that_is_gone_is_said_to_be(files: Path, tmp_path: Path, more: d
 
 def test_where_a_name_still_lives_elsewhere_only_what_lost_it_is_told(files, tmp_path, capsys):
     said = "option 'rows' is gone since 0.3.0: "
-    with pytest.raises(ValueError, match=f"^{said}form=policy"):
-        esp.Method("decex", set={"rows": "all"})
-    with pytest.raises(ValueError, match=f"^{said}`export --format traces.trl`"):
-        check("expand", {"method": "decouple", "set": {"rows": "all"}})
-    with pytest.raises(ValueError, match=f"^{said}form=policy"):
-        try_prompts({"method": "decex", "set": {"rows": "all"}})
-    with pytest.raises(TypeError, match=f"^DecExRag: {said}form=policy"):
-        esp.DecExRag(rows="all")
-    with pytest.raises(TypeError, match=r"^AirRag: option 'select' is gone since 0.3.0: choice, with the same values"):
-        esp.AirRag(select="refine")  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match=r"^option 'select' is gone since 0.3.0: choice"):
-        check("answer", {"method": "airrag-lite", "set": {"select": "refine"}})
+    rows = {"set": {"rows": "all"}}
+    told(f"^{said}form=policy", lambda: esp.Method("decex", **rows))
+    told(f"^{said}`export --format traces.trl`", lambda: check("expand", {"method": "decouple", **rows}))
+    told(f"^{said}form=policy", lambda: try_prompts({"method": "decex", **rows}))
+    told(f"^DecExRag: {said}form=policy", lambda: esp.DecExRag(rows="all"), TypeError)
+    said = "option 'select' is gone since 0.3.0: choice"
+    told(f"^AirRag: {said}, with the same", lambda: esp.AirRag(select="refine"), TypeError)
+    told(f"^{said}", lambda: check("answer", {"method": "airrag-lite", "set": {"select": "refine"}}))
     for name in ("rounds", "normalise", "metric", "api"):
-        with pytest.raises(ValueError, match=f"^unknown option '{name}' of decex"):
-            esp.Method("decex", set={name: 1})
-    with pytest.raises(TypeError, match=r"^Uct\(\): option 'normalise' is gone since 0.3.0"):
-        esp.search.Uct(normalise="minmax")  # type: ignore[call-arg]
-    with pytest.raises(ValueError, match=r"^option 'thinking' is one of runs with a folder"):
-        esp.Method("direct", set={"thinking": "on"})
+        told(f"^unknown option '{name}' of decex", lambda name=name: esp.Method("decex", set={name: 1}))
+    said = r"^Uct\(\): option 'normalise' is gone since 0.3.0"
+    told(said, lambda: esp.search.Uct(normalise="minmax"), TypeError)
+    told("^option 'thinking' is one of runs with a folder", lambda: esp.Method("direct", set={"thinking": "on"}))
     for name, instead in (("protocol", "protocol=tools"), ("thinking", "thinking=on")):
-        with pytest.raises(ValueError, match=rf"^setting '{name}' is gone since 0.3.0: --set {instead}"):
-            check("expand", {name: "tools"})
+        said = f"^setting '{name}' is gone since 0.3.0: --set {instead}"
+        told(said, lambda name=name: check("expand", {name: "tools"}))
     for line in ("answer --api=chat", "expand --protocol=a", "train rft --rounds=2", "index build --vectors=float16"):
         with pytest.raises(SystemExit):
             main(line.split())
         assert " is gone since 0.3.0: " in capsys.readouterr().err
     expanded(files, tmp_path, limit=1)
-    with pytest.raises(ValueError, match=r"^annotation 'rollouts' is gone since 0.3.0: curtail=none"):
-        esp.annotate(tmp_path, {"rollouts": None})
+    told("^annotation 'rollouts' is gone since 0.3.0: curtail=none", lambda: esp.annotate(tmp_path, {"rollouts": None}))
 
 
 def commands(parser: Any) -> Iterator[tuple[str, str]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import inputs, needs_http
+from conftest import inputs, needs_http, told
 from espalier import cli
 from espalier.errors import Error, InputError, MissingPart
 from espalier.local import engine, facts, folder, memory
@@ -96,10 +96,9 @@ def test_the_parts_of_a_split_model_are_one_model(tmp_path: Path):
 def test_too_little_memory_is_said_before_loading(file: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(engine, "available_memory", lambda: 300 << 20)
     LlamaEngine(file, slots=1).check_memory()
-    with pytest.raises(Error, match=r"tiny\.gguf: too little memory: .* for 900 slots of 2048 tokens"):
-        LlamaEngine(file, slots=900).check_memory()
-    with pytest.raises(ValueError, match="trained on 2048"):
-        LlamaEngine(file, context=4096)
+    said = r"tiny\.gguf: too little memory: .* for 900 slots of 2048 tokens"
+    told(said, lambda: LlamaEngine(file, slots=900).check_memory(), Error)
+    told("trained on 2048", lambda: LlamaEngine(file, context=4096))
 
 
 @pytest.mark.parametrize(("cores", "threads"), [(1, 1), (2, 1), (3, 1), (8, 4)])
@@ -118,20 +117,17 @@ def test_the_header_says_how_an_encoder_pools(written: int, pooling: str, file: 
 
 
 def test_a_file_without_embeddings_is_named(file: Path, data: dict[str, Path], tmp_path: Path):
-    with pytest.raises(InputError, match=r"tiny\.gguf: gives no embeddings by itself: its header names no pooling"):
-        LlamaEngine(file, encodes=True)
-    with pytest.raises(ValueError, match=r"option 'pooling': most is not allowed, must be mean, cls or last"):
-        LlamaEngine(file, encodes=True, pooling="most")
+    said = r"tiny\.gguf: gives no embeddings by itself: its header names no pooling"
+    told(said, lambda: LlamaEngine(file, encodes=True), InputError)
+    said = "option 'pooling': most is not allowed, must be mean, cls or last"
+    told(said, lambda: LlamaEngine(file, encodes=True, pooling="most"))
     file.write_bytes(header(ARCHITECTURE, *SIZES, number("llama.pooling_type", 4)))
-    with pytest.raises(InputError, match=r"tiny\.gguf: gives no embeddings: it is a reranker"):
-        LlamaEngine(file, encodes=True, pooling="mean")
+    said = r"tiny\.gguf: gives no embeddings: it is a reranker"
+    told(said, lambda: LlamaEngine(file, encodes=True, pooling="mean"), InputError)
     asked = {**data, "out": tmp_path / "out"}
-    with pytest.raises(InputError, match="it is a reranker"):
-        esp.answer(**asked, encoder=f"gguf:{file}")
-    with pytest.raises(ValueError, match="setting 'encoder' cannot be hf:folder"):
-        esp.answer(**asked, encoder="hf:folder")
-    with pytest.raises(ValueError, match="setting 'retriever' cannot be gguf:"):
-        esp.answer(**asked, retriever=f"gguf:{file}")
+    told("it is a reranker", lambda: esp.answer(**asked, encoder=f"gguf:{file}"), InputError)
+    told("setting 'encoder' cannot be hf:folder", lambda: esp.answer(**asked, encoder="hf:folder"))
+    told("setting 'retriever' cannot be gguf:", lambda: esp.answer(**asked, retriever=f"gguf:{file}"))
 
 
 def test_the_missing_library_is_named(file: Path, monkeypatch: pytest.MonkeyPatch):
@@ -157,12 +153,9 @@ def test_sources_are_read():
     assert source_of("http://localhost/v1") is None and source_of("simulated") is None and source_of(None) is None
     question = source_of("gguf:why?.gguf")
     assert question and question.path == Path("why?.gguf")
-    with pytest.raises(ValueError, match="unknown option 'slot', allowed: slots, context, threads"):
-        source_of("gguf:a?slot=1")
-    with pytest.raises(ValueError, match="names no file"):
-        source_of("gguf:")
-    with pytest.raises(ValueError, match="unknown option 'pooling'"):
-        source_of("gguf:a?pooling=mean")
+    told("unknown option 'slot', allowed: slots, context, threads", lambda: source_of("gguf:a?slot=1"))
+    told("names no file", lambda: source_of("gguf:"))
+    told("unknown option 'pooling'", lambda: source_of("gguf:a?pooling=mean"))
     encoder = encoder_source_of("gguf:a?pooling=mean")
     assert encoder and encoder.options == {"pooling": "mean"}
 

@@ -68,6 +68,10 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: esp.Question("q" * 100, gold=[3, "y" * 100]), "Question(): gold[0] must be a str, not 3"),
     (lambda: esp.Bm25("y" * 100), f"Bm25(): passages must be a list of Passage, not '{'y' * 56}..."),
     (lambda: esp.Method("cot", models=[model]), "Method(): models must be a dict, not list"),
+    # What UTF-8 cannot hold.
+    (lambda: esp.Question("Who?", gold=["x", "\ud800"]), "Question(): gold[1] holds half of a surrogate pair"),
+    (lambda: esp.Prompt("x\udfff"), "Prompt(): text holds half of a surrogate pair"),
+    (lambda: esp.Method("cot", set={"\ud800": 1}), "Method(): set[0][0] holds half of a surrogate pair"),
     # Too few, too many.
     (lambda: esp.Passage("id"), "Passage() needs 'title', a str"),
     (lambda: esp.Bm25(), "Bm25() needs 'passages', a list of Passage"),
@@ -127,6 +131,7 @@ def test_every_function_has_a_signature_that_is_understood():
         ({"modle": "x"}, "unknown setting 'modle', did you mean 'model'?"),
         ({"limit": "x"}, "setting 'limit' cannot be 'x', it must be a whole number from 0"),
         ({"corpus": 3}, "setting 'corpus' cannot be 3, it must be a str"),
+        ({"set": {"reward": "\ud800"}}, "settings: set['reward'] holds half of a surrogate pair"),
         ({"set": ["k=1"]}, "setting 'set' cannot be ['k=1'], it must be a dict {option: value}"),
         (
             {"models": {"judge": ("x",)}},

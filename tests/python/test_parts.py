@@ -6,6 +6,7 @@ import espalier as esp
 import pytest
 from espalier import _core
 from espalier.doctor import inputs
+from espalier.search import F1
 
 USES: dict[str, Callable[[], object]] = {
     "http": lambda: esp.OpenAi("http://127.0.0.1:9/v1", model="m"),
@@ -28,6 +29,17 @@ def test_the_doctor_says_why_a_part_is_not_there(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(inputs._core, "build_info", lambda: {"parts": {"http": None, "journal": left_out}})
     found = [finding for check in (inputs.check_package, inputs.check_journal) for finding in check({})]
     assert [finding.state for finding in found if left_out in finding.found] == ["warning", "problem"]
+
+
+def test_every_part_says_what_it_is():
+    bm25, url = esp.Bm25([esp.Passage(id, "T", "x") for id in "abc"]), "http://me:secret@127.0.0.1:9/v1?key=secret"
+    model = repr(esp.OpenAi(url, "m" * 10**6))
+    assert model.startswith("OpenAi('http://") and "secret" not in model and model.endswith("characters left out))")
+    assert repr(esp.World(passages=50, questions=2)) == "World(2 questions, 50 passages)"
+    assert repr(esp.Hybrid([bm25, bm25])) == "Hybrid([Bm25(3 passages), Bm25(3 passages)])"
+    assert repr(esp.Query("who", 2)) == "Query(text='who', k=2)" and repr(F1()) == "F1(...)"
+    assert repr(esp.DecExRag(k=2)).startswith("DecExRag(method='decex', options='{\"")
+    assert not [one for one in vars(_core).values() if isinstance(one, type) and one.__repr__ is object.__repr__]
 
 
 def test_searching_needs_no_library():

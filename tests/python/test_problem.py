@@ -9,6 +9,7 @@ import weakref
 import espalier as esp
 import numpy as np
 import pytest
+from conftest import told
 from espalier.problem import Proposal, layered, mcts
 from espalier.search import Before, Keep, Uct, Verdict
 
@@ -432,14 +433,11 @@ def test_a_wrong_reply_of_a_policy_is_named(policy, message):
 
 
 def test_what_is_no_function_is_a_type_error():
-    with pytest.raises(TypeError, match="the problem's kinds must be a function, not NoneType"):
-        mcts(object(), [None], BANDIT.value)
-    with pytest.raises(TypeError, match="the value must be a function, not float"):
-        mcts(BANDIT, [None], 0.5)
-    with pytest.raises(TypeError, match="the selection must be a function, not str"):
-        mcts(BANDIT, [None], BANDIT.value, select="uct")
-    with pytest.raises(TypeError, match=r"prune must be a policy, .* not 1"):
-        layered(BANDIT, [None], BANDIT.value, prune=1)
+    missing, value = "the problem's kinds must be a function, not NoneType", BANDIT.value
+    told(missing, lambda: mcts(object(), [None], value), TypeError)
+    told("the value must be a function, not float", lambda: mcts(BANDIT, [None], 0.5), TypeError)
+    told("the selection must be a function, not str", lambda: mcts(BANDIT, [None], value, select="uct"), TypeError)
+    told(r"prune must be a policy, .* not 1", lambda: layered(BANDIT, [None], value, prune=1), TypeError)
 
 
 @pytest.mark.parametrize("option", [{"simulations": 0}, {"width": 0}, {"window": 0}, {"width": 256}])

@@ -76,15 +76,9 @@ std::vector<rag::Example> examples() {
            ""}};
 }
 Speaker reader(double recall = 0) {
-  return Speaker(Model(examples(), Skills{.recall = recall,
-                                          .decompose = 1,
-                                          .phrase = 1,
-                                          .read = 1,
-                                          .stop = 1,
-                                          .hallucinate = 0,
-                                          .malformed = 0,
-                                          .judge = 1}),
-                 tagged_protocol);
+  Skills sure{.recall = recall, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
+  sure.judge = 1;
+  return Speaker(Model(examples(), sure), tagged_protocol);
 }
 const rag::Transcript blank;
 

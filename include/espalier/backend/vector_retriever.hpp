@@ -96,6 +96,7 @@ class VectorRetriever {
     return results;
   }
 
+  [[nodiscard]] std::size_t size() const { return passages_.size(); }
   /// Identity of passages and index. For vectors from another source, a journal adds the encoder's fingerprint.
   [[nodiscard]] Hash fingerprint() const {
     Hasher hasher;

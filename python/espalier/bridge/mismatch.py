@@ -91,7 +91,20 @@ def fault_of_call(function: str, wanted: list[Parameter], args: tuple[Any, ...],
         value = given.get(parameter.name)
         if isinstance(value, int) and "Int" in parameter.type and (value < 0 or value >= 2**31):
             return f"{call}: {parameter.name} is out of range: {value}"
-    return f"{call} cannot be called with these arguments; it takes {', '.join(names)}"
+    half = broken(given, "")
+    return f"{call}: {half}" if half else f"{call} cannot be called with these arguments; it takes {', '.join(names)}"
+
+
+def broken(value: object, where: str) -> str:
+    """Which text in a value has half of a surrogate pair, which UTF-8 cannot hold; "" if none has."""
+    if isinstance(value, (str, os.PathLike)):
+        return f"{where} holds half of a surrogate pair" if re.search("[\ud800-\udfff]", str(value)) else ""
+    items = (
+        value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+    )
+    parts = ((item, f"{where}[{key!r}]" if where else f"{key}") for key, item in items)
+    keys = (broken(key, f"a name in {where or 'the call'}") for key in value) if isinstance(value, Mapping) else ()
+    return next(filter(None, (*keys, *(broken(item, place) for item, place in parts))), "")
 
 
 def fault_of(value: object, type: str, where: str) -> str:

@@ -73,6 +73,9 @@ class Transformers(Held):
         if load:
             self.load()
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     def close(self) -> None:
         """Frees the model. It is loaded again where it is used again."""
         self._decoder = None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _core
 from .._core import Progress
+from ..bridge.mismatch import broken
 from ..gone import naming
 from ..io.files import read_object
 from ..report import add_report, renew_report
@@ -49,6 +50,8 @@ def text_of(value: object) -> str:
 
 def _plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings for the compiled part. None keeps the default."""
+    if half := broken(settings, ""):
+        raise ValueError(f"settings: {half}")
     plain = {name: os.fspath(v) if isinstance(v, os.PathLike) else v for name, v in settings.items() if v is not None}
     if not isinstance(body := plain.get("extra_body", ""), str):
         plain["extra_body"] = json.dumps(body)
