@@ -136,7 +136,7 @@ def signature(name: str, function: Any, *, without: int = 0) -> str:
 def hint(annotation: Any) -> str:
     """A type as a module writes that imports its names."""
     text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
-    return re.sub(r"\b(typing|collections\.abc|pathlib|espalier(\.\w+)*)\.", "", text)
+    return re.sub(r"\b(typing|collections\.abc|pathlib(\._local)?|espalier(\.\w+)*)\.", "", text)
 
 
 def made_by_users(cls: type) -> bool:
