@@ -89,10 +89,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 3
         return 2 if isinstance(error, (ValueError, MissingPart, PolicyError)) else 1
     finally:
-        try:
-            sys.stdout.flush()
-        except OSError:  # nor will the end of the process say so
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:  # nor will the end of the process say so
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":
