@@ -5,12 +5,11 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from . import _core
+from . import _core, gone
 from .commands.shared.config import with_config
 from .commands.shared.parser import EXIT_CODES, Parser, add_command
 from .doctor.inputs import distribution
 from .errors import Error, InputError, MissingPart, PolicyError, StoreError
-from .gone import gone_command
 from .io.files import naming
 from .io.terminal import say, say_error
 
@@ -42,7 +41,7 @@ def print_version() -> None:
 
 def run(argv: Sequence[str]) -> int:
     parser = make_parser()
-    if words := gone_command(argv):
+    if words := gone.gone_command(argv):
         parser.error(words)
     if argv[:1] == ["methods"]:  # a list of its own, but no command more
         argv = ["options", "--methods", *argv[1:]]
@@ -52,7 +51,8 @@ def run(argv: Sequence[str]) -> int:
         return 0
     if arguments.command is None:
         parser.error("which command? `espalier --help` lists them")
-    return int(COMMANDS[arguments.command].run(arguments))
+    with gone.naming():
+        return int(COMMANDS[arguments.command].run(arguments))
 
 
 def told(error: Exception) -> str:

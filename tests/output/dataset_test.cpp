@@ -126,6 +126,7 @@ TEST_CASE("bad input is refused with file, line and field") {
   CHECK(refusal(of_gold + R"("x"})") == named + "is not a list");
   CHECK(refusal(of_gold + R"(["x",1]})") == named + "holds something that is not a text");
   CHECK(refusal(of_gold + R"(["x",""]})") == named + "holds an empty answer");
+  CHECK(refusal("who?") == R"(f.jsonl:1: is not JSON: each line must be an object, {"id": ...})");
   CHECK(refusal(first + first) == "f.jsonl:2: field 'id': 'a' stands in line 1 too");
   CHECK(refusal("{\"id\":\"a\",\"question\":\"\xFF\",\"golden_answers\":[\"x\"]}") ==
         "f.jsonl:1: holds bytes that are not UTF-8");

@@ -18,10 +18,11 @@ def model(prompts: list[esp.Prompt]) -> list[esp.Completion]:
 QUESTION = esp.Question("Who?")
 PASSAGE = esp.Passage("d", "T", "text")
 COT = esp.Method("cot")
+UNFIT = "must be a function or a part, not"
 
 
-def run(questions: Any = (QUESTION,), *, search: Any = COT, model: Any = model) -> Any:
-    return esp.run(search, questions, model=model)
+def run(questions: Any = (QUESTION,), *, search: Any = COT, model: Any = model, **more: Any) -> Any:
+    return esp.run(search, questions, model=model, **more)
 
 
 MISTAKES: list[tuple[Callable[[], Any], str]] = [
@@ -34,11 +35,9 @@ MISTAKES: list[tuple[Callable[[], Any], str]] = [
     (lambda: run(search=esp.ProRag), "search is the class ProRag: add the parentheses, ProRag()"),
     (lambda: run(search=None), "search must be a Search, not None"),
     (lambda: run(COT), "the search comes first, then the questions: run(search, questions, model=...)"),
-    (lambda: run(model="gpt-4o"), "model must be a function or a part, not 'gpt-4o': write espalier.OpenAi(url, name)"),
-    (
-        lambda: run(model="simulate"),
-        "model must be a function or a part, not 'simulate': write espalier.OpenAi(url, name)",
-    ),
+    (lambda: run(model="gpt-4o"), f"model {UNFIT} 'gpt-4o': write espalier.OpenAi(url, name)"),
+    (lambda: run(model="simulate"), f"model {UNFIT} 'simulate': write espalier.OpenAi(url, name)"),
+    (lambda: run(retriever=[PASSAGE]), f"retriever {UNFIT} a list: write espalier.Bm25(passages)"),
     (lambda: run(model=esp.OpenAi), "model is the class OpenAi: make one, OpenAi(...)"),
     (lambda: esp.run(COT, [QUESTION], modle=model), "run(): unknown option 'modle', did you mean 'model'?"),
     (lambda: esp.DecExRag(K=3), "DecExRag: unknown option 'K', did you mean 'k'?"),

@@ -195,10 +195,10 @@ inline void for_each_line(std::istream& file, const std::string& path,
       if (error == simdjson::MEMALLOC) throw std::bad_alloc();
       const auto [field, number] = no_number(text);
       if (!number.empty()) throw InputError(path, line, field, "holds " + number + ", which is no JSON");
-      const bool bytes = error == simdjson::UTF8_ERROR;
-      throw InputError(
-          path, line, "",
-          bytes ? "holds bytes that are not UTF-8" : std::string("is not JSON: ") + simdjson::error_message(error));
+      if (error == simdjson::UTF8_ERROR) throw InputError(path, line, "", "holds bytes that are not UTF-8");
+      const bool object = text.find('{') != std::string::npos;
+      const char* why = object ? simdjson::error_message(error) : "each line must be an object, {\"id\": ...}";
+      throw InputError(path, line, "", std::string("is not JSON: ") + why);
     }
     if (!element.is_object()) throw InputError(path, line, "", "is not a JSON object");
     ++objects;

@@ -58,9 +58,7 @@ def annotation(
     for name, model in with_.items():
         if name == "embedding":
             if model is None:
-                raise ValueError(
-                    "annotating embeddings needs an encoder: give embedding=URL,NAME or embedding=gguf:FILE"
-                )
+                raise ValueError("embedding needs an encoder: give embedding=URL,NAME or embedding=gguf:FILE")
             chosen["encoder"], chosen["encoder_name"] = model if isinstance(model, (tuple, list)) else (model, "")
         elif name not in PURPOSES:
             instead = instead_of(name, "annotation")

@@ -104,9 +104,10 @@ def fault_of_run(search: object, questions: object, **parts: object) -> str:
         return f"{fault}: write espalier.Question({write}) for each" if write else fault
     for role, part in parts.items():
         known = role == "model" and (part == "simulated" or source_of(part))
-        if isinstance(part, str) and role in NAMED and not known:
-            write = next(write for start, write in NAMED[role].items() if part.startswith(start))
-            return f"{role} must be a function or a part, not {part!r}: write espalier.{write}"
+        if isinstance(part, (str, list)) and role in NAMED and not known:
+            write = next(write for start, write in NAMED[role].items() if str(part).startswith(start))
+            came = repr(part) if isinstance(part, str) else "a list"
+            return f"{role} must be a function or a part, not {came}: write espalier.{write}"
         if isinstance(part, type) and part.__module__.startswith("espalier."):
             return f"{role} is the class {part.__name__}: make one, {part.__name__}(...)"
     missing = "model must be a function or a part, such as espalier.Simulated(questions)"

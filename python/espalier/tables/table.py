@@ -36,7 +36,7 @@ class Table:
 
     def __repr__(self) -> str:
         names = shorten(one_line(", ".join(self.columns)), 500, placeholder=f" ... {len(self.columns):,} columns")
-        return f"<espalier.tables.Table {self.name}: {len(self):,} rows of {names}>"
+        return f"Table({self.name}: {len(self):,} rows of {names})"
 
     def _column(self, name: str) -> list[Any]:
         return [row.get(name) for row in self._rows]

@@ -59,7 +59,8 @@ class Parser(argparse.ArgumentParser):
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
-            self.error(f"unknown command '{value}'{did_you_mean(value, action.choices)}")
+            hint = f": `{self.prog} --help` lists them"
+            self.error(f"unknown command '{value}'{did_you_mean(value, action.choices) or hint}")
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
