@@ -4,6 +4,7 @@
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 
+#include "../sim/speaker.hpp"
 #include "../sim/stubborn.hpp"
 #include "scripted.hpp"
 #include <doctest/doctest.h>
@@ -451,14 +452,11 @@ TEST_CASE("retrievers that find nothing, or the same twice, break no baseline") 
 /// How many of a world's questions a baseline answers with perfect skills.
 std::size_t right(const std::string& name, const sim::World& world, auto retriever, double recall,
                   const std::map<std::string, std::string>& set) {
-  sim::Skills skills{
-      .recall = recall, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
-  skills.judge = 1;
   const auto method = method::make_method(name);
   method->options().set("temperature", "0");
   testing::set(*method, set);
-  const auto trees =
-      testing::trees_of(*method, world.examples(), sim::Model(world.examples(), skills), std::move(retriever), false);
+  const auto trees = testing::trees_of(
+      *method, world.examples(), sim::Model(world.examples(), testing::perfect(recall)), std::move(retriever), false);
   std::size_t count = 0;
   for (std::size_t i = 0; i < trees.size(); ++i) {
     const auto& gold = world.examples()[i].gold;

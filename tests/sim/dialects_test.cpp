@@ -17,26 +17,9 @@ using namespace espalier::detail;
 using namespace espalier::testing;
 using rag::SegmentKind;
 using sim::Model;
-using sim::Skills;
 using sim::World;
 
 namespace {
-
-Skills perfect(double recall) {
-  return {.recall = recall, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
-}
-
-/// The supporting passages whose titles a query names, as a retriever would find them.
-Passages retrieved(const World& world, const rag::Example& e, const std::string& query) {
-  Passages found;
-  const auto asked = sim::detail::content(query);
-  for (const auto& step : e.chain) {
-    const auto title = sim::detail::content(step.support_title);
-    if (std::includes(asked.begin(), asked.end(), title.begin(), title.end()))
-      found.push_back(world.passage(std::stoul(step.support_id.substr(2))));
-  }
-  return found;
-}
 
 struct Ask {
   const World& world;

@@ -2,6 +2,7 @@
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 
+#include "speaker.hpp"
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,14 +21,13 @@ using namespace espalier::detail;
 using sim::Model;
 using sim::Skills;
 using sim::World;
+using testing::other;
 
 static_assert(espalier::detail::BatchFunction<const Model, Prompt, Completion>);
 
 namespace {
 
-const Skills perfect{.recall = 1, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
-const Skills reader_only{
-    .recall = 0, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
+const Skills perfect = testing::perfect(1), reader_only = testing::perfect(0);
 
 std::shared_ptr<const Protocol> protocol() {
   static const auto shared =
@@ -100,12 +100,8 @@ std::string document(const World& world, const std::string& id) {
 std::vector<std::pair<std::string, std::string>> retrieved(const World& world, const rag::Example& e,
                                                            const std::string& query) {
   std::vector<std::pair<std::string, std::string>> found;
-  const auto asked = sim::detail::content(query);
-  for (const auto& step : e.chain) {
-    const auto title = sim::detail::content(step.support_title);
-    if (std::includes(asked.begin(), asked.end(), title.begin(), title.end()))
-      found.emplace_back("document", document(world, step.support_id));
-  }
+  for (const Passage& p : testing::retrieved(world, e, query))
+    found.emplace_back("document", "[1] " + p.title() + "\n" + p.text());
   return found;
 }
 
@@ -128,15 +124,6 @@ rag::Example major() {
           {"Katharine Ross", "Katharine Juliet Ross"},
           {{"who played the sergeant major in we were soldiers", "Sam Elliott", "Basil L. Plumley", "mq-1"},
            {"#1 >> spouse", "Katharine Ross", "Murder in Texas", "mq-2"}},
-          {},
-          2,
-          "2hop"};
-}
-rag::Example other() {
-  return {{"m2", "Who is the spouse of the performer of Give Up the Ghost?"},
-          {"Catherine Shepherd"},
-          {{"Give Up the Ghost >> performer", "Brandi Carlile", "Give Up the Ghost (album)", ""},
-           {"#1 >> spouse", "Catherine Shepherd", "Brandi Carlile", ""}},
           {},
           2,
           "2hop"};

@@ -67,19 +67,9 @@ std::vector<rag::Example> examples() {
            {},
            2,
            ""},
-          {{"m2", "Who is the spouse of the performer of Give Up the Ghost?"},
-           {"Catherine Shepherd"},
-           {{"Give Up the Ghost >> performer", "Brandi Carlile", "Give Up the Ghost (album)", ""},
-            {"#1 >> spouse", "Catherine Shepherd", "Brandi Carlile", ""}},
-           {},
-           2,
-           ""}};
+          other()};
 }
-Speaker reader(double recall = 0) {
-  Skills sure{.recall = recall, .decompose = 1, .phrase = 1, .read = 1, .stop = 1, .hallucinate = 0, .malformed = 0};
-  sure.judge = 1;
-  return Speaker(Model(examples(), sure), tagged_protocol);
-}
+Speaker reader(double recall = 0) { return Speaker(Model(examples(), perfect(recall)), tagged_protocol); }
 const rag::Transcript blank;
 
 /// The prompts of all purposes that show no gold answer, over some histories, documents and candidates.

@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -35,6 +36,35 @@ inline rag::Transcript said(const rag::Transcript& history, rag::SegmentKind kin
 }
 inline rag::Transcript shown(const rag::Transcript& history, const Passages& documents) {
   return history.append(rag::Segment(documents));
+}
+
+/// Perfect skills, with this share of all facts in memory.
+inline sim::Skills perfect(double recall) {
+  sim::Skills skills{.recall = recall};
+  skills.decompose = skills.phrase = skills.read = skills.stop = skills.judge = 1;
+  skills.hallucinate = skills.malformed = 0;
+  return skills;
+}
+/// A question of two steps, beside which others are asked.
+inline rag::Example other() {
+  return {{"m2", "Who is the spouse of the performer of Give Up the Ghost?"},
+          {"Catherine Shepherd"},
+          {{"Give Up the Ghost >> performer", "Brandi Carlile", "Give Up the Ghost (album)", ""},
+           {"#1 >> spouse", "Catherine Shepherd", "Brandi Carlile", ""}},
+          {},
+          2,
+          "2hop"};
+}
+/// The supporting passages whose titles a query names, as a retriever would find them.
+inline Passages retrieved(const sim::World& world, const rag::Example& e, const std::string& query) {
+  Passages found;
+  const auto asked = sim::detail::content(query);
+  for (const auto& step : e.chain) {
+    const auto title = sim::detail::content(step.support_title);
+    if (std::includes(asked.begin(), asked.end(), title.begin(), title.end()))
+      found.push_back(world.passage(std::stoul(step.support_id.substr(2))));
+  }
+  return found;
 }
 
 /// A simulated model that is spoken to in one protocol, through the library's own rendering and parsing.
