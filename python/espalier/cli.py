@@ -8,6 +8,7 @@ from importlib import import_module
 from . import _core, gone
 from .commands.shared.config import with_config
 from .commands.shared.parser import EXIT_CODES, Parser, add_command
+from .datasets import conversion
 from .doctor.inputs import distribution
 from .errors import Error, InputError, MissingPart, PolicyError, StoreError
 from .io.files import naming
@@ -80,11 +81,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get("ESPALIER_DEBUG") == "1":
             raise
         say_error(told(error))
-        if isinstance(error, InputError) and arguments[:1] != ["questions"]:
-            from .datasets import conversion
-
-            if hint := conversion(str(error).partition(":")[0]):
-                say(f"  {hint}", to=sys.stderr)
+        file = str(error).partition(":")[0]
+        if isinstance(error, InputError) and arguments[:1] != ["questions"] and (hint := conversion(file)):
+            say(f"  {hint}", to=sys.stderr)
         if isinstance(error, (InputError, StoreError, OSError)):
             return 3
         return 2 if isinstance(error, (ValueError, MissingPart, PolicyError)) else 1

@@ -13,6 +13,7 @@ from conftest import espalier, inputs, refused
 
 QUESTION = {"id": "q1", "question": "Who?", "golden_answers": ["A"]}
 PASSAGE = {"id": "p1", "title": "T", "contents": "T\ntext"}
+FULL = "espalier: standard output: No space left on device\n"
 
 
 def lines(*objects: object) -> bytes:
@@ -141,9 +142,9 @@ def test_too_little_memory_is_said_in_one_line_and_nothing_waits(kind: str):
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        *((line, 0, "") for line in ("options | head -1", "options >&-", "--help | head -1")),
+        *((line, 0, "") for line in ("options | head -1", "options >&-", "--help | head -1", "index build --help >&-")),
         ("journal /none 2>/dev/full", 3, ""),
-        ("options >/dev/full", 3, "espalier: standard output: No space left on device\n"),
+        *((f"{line} >/dev/full", 3, FULL) for line in ("options", "--version", "--help", "index build -h")),
     ],
 )
 def test_a_reader_that_leaves_ends_a_command_in_peace_and_a_full_disk_is_named(line: str, code: int, said: str):

@@ -245,13 +245,11 @@ def _lines(path: Path, lines: Iterable[str]) -> Iterator[tuple[str, object]]:
 
 def _numbered(items: Iterable[tuple[str, object]]) -> Iterator[Row]:
     """The objects among the items, each with its place."""
-    number = 0
-    for where, item in items:
-        for value in _unfolded(item):
-            if not isinstance(value, dict):
-                raise InputError(f"{where}: is not an object")
-            yield Row(where, number, value)
-            number += 1
+    found = ((where, value) for where, item in items for value in _unfolded(item))
+    for number, (where, value) in enumerate(found):
+        if not isinstance(value, dict):
+            raise InputError(f"{where}: is not an object")
+        yield Row(where, number, value)
 
 
 def _unfolded(value: object) -> Iterator[object]:
@@ -318,10 +316,8 @@ def _parquet(path: Path) -> Iterator[Row]:
     parquet = needed("pyarrow", "Parquet", "pyarrow.parquet")
     with opened(path) as file:
         try:
-            number = 0
-            for batch in parquet.ParquetFile(file).iter_batches(batch_size=64):
-                for item in batch.to_pylist():
-                    yield Row(f"{path}: row {number + 1}", number, item)
-                    number += 1
+            batches = parquet.ParquetFile(file).iter_batches(batch_size=64)
+            for number, item in enumerate(item for batch in batches for item in batch.to_pylist()):
+                yield Row(f"{path}: row {number + 1}", number, item)
         except (ValueError, OSError) as error:
             raise InputError(f"{path}: is no Parquet file that can be read: {error}") from None

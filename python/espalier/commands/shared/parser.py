@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 from ... import _core
 from ...errors import did_you_mean, one_line
 from ...gone import unknown
+from ...io.files import naming
 
 EXIT_CODES = """exit codes:
   0    everything is done
@@ -62,6 +63,10 @@ class Parser(argparse.ArgumentParser):
             hint = f": `{self.prog} --help` lists them"
             self.error(f"unknown command '{value}'{did_you_mean(value, action.choices) or hint}")
         super()._check_value(action, value)
+
+    def print_help(self, file: Any = None) -> None:  # argparse's own drops what a full disk says
+        with naming("standard output"):
+            print(self.format_help(), end="", file=file, flush=True)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {one_line(message)}\n")
