@@ -35,7 +35,8 @@ TEST_CASE("scripts without spaces are read by bigrams of their characters") {
   CHECK(simple("서울은 \u1109\u1165\u110B\u116E\u11AF") == Words{"서울", "울은", "서울"});
   CHECK(simple("กรุงเท ๒๕") == Words{"กรุ", "รุง", "งเ", "เท", "๒๕"});  // vowels and tones belong to their letter
   CHECK(simple("𠮷野家 葛\U000E0100城\u200B市") == Words{"𠮷野", "野家", "葛城", "城市"});  // unseen marks
-  CHECK(simple("café αβγ ابت").size() == 3);                                                // other scripts have spaces
+  CHECK(simple("བོད་སྐད་ ꆈꌠꁱ") == Words{"བོད", "སྐད", "ꆈꌠ", "ꌠꁱ"});
+  CHECK(simple("café αβγ ابت ქართული").size() == 4);  // other scripts have spaces
 }
 
 TEST_CASE("the English analyzer splits, drops possessives and stop words, lowers and stems") {

@@ -13,12 +13,12 @@
 /// Words of scripts that are written without spaces.
 namespace espalier::backend::detail {
 
-/// A letter of a script whose words do not end at spaces: Thai, Lao, Burmese, Khmer, Hangul, Kana, Bopomofo, Han, and
-/// what stands among them in Unicode's planes 1 to 3.
+/// A letter of a script whose words do not end at spaces: Thai, Lao, Tibetan, Burmese, Hangul, Khmer, Tai scripts,
+/// Kana, Bopomofo, Han, Yi, Javanese, and what stands among them in Unicode's planes 1 to 3.
 inline bool is_unspaced(char32_t c) {
-  static constexpr std::pair<char32_t, char32_t> ranges[] = {{0xE00, 0xEFF},   {0x1000, 0x11FF},   {0x1780, 0x17FF},
-                                                             {0x3005, 0x9FFF}, {0xA960, 0xA97F},   {0xAC00, 0xD7FF},
-                                                             {0xF900, 0xFAFF}, {0x16FE0, 0x1B2FF}, {0x20000, 0x3FFFF}};
+  static constexpr std::pair<char32_t, char32_t> ranges[] = {
+      {0xE00, 0x109F},  {0x1100, 0x11FF}, {0x1780, 0x17FF}, {0x1950, 0x1B7F},   {0x3005, 0xA4CF},  {0xA960, 0xA9FF},
+      {0xAA60, 0xAADF}, {0xAC00, 0xD7FF}, {0xF900, 0xFAFF}, {0x16FE0, 0x1B2FF}, {0x20000, 0x3FFFF}};
   if (c < ranges[0].first) return false;
   const auto range = std::ranges::find_if(ranges, [c](const auto& r) { return c <= r.second; });
   return range != std::end(ranges) && c >= range->first && espalier::detail::is_alnum(c) &&
