@@ -67,10 +67,9 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankReque
       const auto index = detail::field<std::uint64_t>(item, "index");
       if (!index || *index >= scores.size() || !std::isnan(scores[*index]))
         throw BackendError("a score under a wrong index");
-      double score = 0;
-      if (item["relevance_score"].get(score) && item["score"].get(score))
-        throw BackendError("a result without a score");
-      scores[*index] = score;
+      const auto score = detail::first_field<double>(item, {"relevance_score", "score"});
+      if (!score) throw BackendError("a result without a score");
+      scores[*index] = *score;
     }
     return {std::move(scores)};
   }

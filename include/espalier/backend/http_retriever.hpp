@@ -14,7 +14,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,14 +24,6 @@
 #include <vector>
 
 namespace espalier::backend::detail {
-
-/// The value of the first of `names` that `object` has.
-template <class T, class Names = std::initializer_list<std::string_view>>
-std::optional<T> first_field(simdjson::dom::element object, const Names& names) {
-  for (const std::string_view name : names)
-    if (const auto found = field<T>(object, name)) return found;
-  return std::nullopt;
-}
 
 /// Reads a passage from one hit of a retrieval server. A hit may be a text, a document, or an object that holds the
 /// document (or a text) as "document", "doc" (Pyserini) or "_source" (Elasticsearch), with id and score beside it. A

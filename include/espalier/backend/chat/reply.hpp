@@ -83,10 +83,8 @@ inline void count_tokens(std::vector<std::optional<Completion>>& completions, co
   const bool told = std::accumulate(listed.begin(), listed.end(), std::uint64_t(0)) == sum;
   std::uint32_t nth = 0;
   for (std::size_t i = 0; i < completions.size(); ++i)
-    if (completions[i]) {
-      completions[i]->completion_tokens = told ? listed[i] : sum / count + (nth < sum % count ? 1 : 0);
-      ++nth;
-    }
+    if (completions[i])
+      completions[i]->completion_tokens = told ? listed[i] : sum / count + (nth++ < sum % count ? 1 : 0);
 }
 
 /// What a server has replied to one message, in any dialect, as a whole or in chunks.
@@ -199,8 +197,7 @@ class ChatReply {
       return;
     }
     done_ = !piece;
-    const auto cached = read_cached(root);
-    if (cached) usage_.cached = cached;
+    if (const auto cached = read_cached(root)) usage_.cached = cached;
     if (const auto told = root["usage"]; told.is_object()) {
       const std::uint64_t before = usage_.completion;
       usage_ = read_usage(told, usage_.cached);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -95,6 +96,14 @@ std::optional<T> field(simdjson::dom::element object, std::string_view name) {
   T value;
   if (object[name].get(value)) return std::nullopt;
   return value;
+}
+
+/// The value of the first of `names` that `object` has as a T.
+template <class T, class Names = std::initializer_list<std::string_view>>
+std::optional<T> first_field(simdjson::dom::element object, const Names& names) {
+  for (const std::string_view name : names)
+    if (const auto found = field<T>(object, name)) return found;
+  return std::nullopt;
 }
 
 /// An embedding as a list of numbers. Throws BackendError (transport) if it is empty or no list of floats.

@@ -93,10 +93,9 @@ class Choice {
         const std::string reason = told.is_string() ? std::string(std::string_view(told)) : simdjson::minify(told);
         if (!reason.empty() && (!finish || reason != "stop")) finish = reason;  // no later "stop" undoes another end
       }
-    for (const char* name : {"stop_reason", "matched_stop"}) {
-      if (const auto reported = field<std::string_view>(part, name); reported && !stop) stop = *reported;
-      end_token = end_token || field<std::int64_t>(part, name);
-    }
+    static constexpr std::string_view stopped[] = {"stop_reason", "matched_stop"};
+    if (const auto reported = first_field<std::string_view>(part, stopped); reported && !stop) stop = *reported;
+    end_token = end_token || first_field<std::int64_t>(part, stopped);
     add_logprobs(part, piece);
     add_sampled(part);
   }
@@ -118,18 +117,10 @@ class Choice {
  private:
   void add_message(simdjson::dom::element message) {
     throw_if_error(message);
-    for (const char* name : {"reasoning_content", "reasoning", "thinking"})
-      if (const auto more = field<std::string_view>(message, name)) {
-        thought += *more;
-        break;
-      }
+    thought += first_field<std::string_view>(message, {"reasoning_content", "reasoning", "thinking"}).value_or("");
     refusal += field<std::string_view>(message, "refusal").value_or("");
-    simdjson::dom::element content;
-    for (const char* name : {"content", "text", "response"})
-      if (!message[name].get(content)) {
-        if (!add_content(content) && !content.is_null()) throw BackendError("a choice without text");
-        break;
-      }
+    const auto content = first_field<simdjson::dom::element>(message, {"content", "text", "response"});
+    if (content && !add_content(*content) && !content->is_null()) throw BackendError("a choice without text");
   }
   /// Adds a `content`: a text, or a list of parts. Texts are joined, thoughts are its thought. False for another value.
   bool add_content(simdjson::dom::element content) {
@@ -168,8 +159,7 @@ class Choice {
       if (!piece) call.shown = simdjson::minify(part);
       call.name += field<std::string_view>(function, "name").value_or("");
       if (function["arguments"].get(arguments)) continue;
-      const auto written = field<std::string_view>(function, "arguments");
-      call.arguments += written ? std::string(*written) : simdjson::minify(arguments);
+      call.arguments += arguments.is_string() ? std::string(std::string_view(arguments)) : simdjson::minify(arguments);
     }
   }
   /// Ids in the form of vLLM, or (log-probability, id, text) in that of SGLang's chats.

@@ -57,9 +57,8 @@ struct ToolCall {
 inline std::optional<std::string> argument_of(const ToolCall& call, std::string_view parameter) {
   simdjson::dom::parser parser;
   simdjson::dom::element arguments, value;
-  std::string_view text;
   if (parser.parse(call.arguments).get(arguments) || arguments[parameter].get(value)) return std::nullopt;
-  return value.get(text) ? simdjson::minify(value) : std::string(text);
+  return value.is_string() ? std::string(std::string_view(value)) : simdjson::minify(value);
 }
 
 /// Appends the calls of a reply to its completion, in the marks of their tags, so that parsers read them like any other

@@ -18,14 +18,14 @@ struct ServerError {
   std::string type;     ///< "invalid_request_error" ..., "" = none
 };
 
-/// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}, or
-/// a status or code of 400 to 599. If the reply is known to be an error, also {"detail":...} and {"message":text}.
+/// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}, a
+/// status or code of 400 to 599, {"success":false}, MiniMax's {"base_resp":{status_code,status_msg}} with another code
+/// than 0. If the reply is known to be an error, also {"message":text}, {"detail":...} and {"msg":text}.
 inline std::optional<ServerError> find_error(simdjson::dom::element root, bool failed) {
   const auto text = [](simdjson::dom::element object, std::string_view name) {
     simdjson::dom::element value;
     if (object[name].get(value) || value.is_null()) return std::string();
-    std::string_view string;
-    return value.get(string) ? std::string(simdjson::minify(value)) : std::string(string);
+    return value.is_string() ? std::string(std::string_view(value)) : std::string(simdjson::minify(value));
   };
   const auto described = [&](simdjson::dom::element object) {
     ServerError found{text(object, "message"), text(object, "code"), text(object, "type")};
@@ -39,15 +39,19 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
     if (simdjson::dom::element error; !root[name].get(error) && error.is_object()) return described(error);
     return ServerError{shown, text(root, "code"), text(root, "error_type")};
   }
-  for (const char* name : {"object", "type", "status", "code"}) {
+  simdjson::dom::element base;
+  const std::string state = root["base_resp"].get(base) ? "" : text(base, "status_code");
+  if (!state.empty() && state != "0") return ServerError{text(base, "status_msg"), state, ""};
+  for (const char* name : {"object", "type", "status", "code", "success", "ok"}) {
     const std::string shown = text(root, name);
     int status = 0;
     std::from_chars(shown.data(), shown.data() + shown.size(), status);
-    failed = failed || shown == "error" || (status >= 400 && status < 600);
+    failed = failed || shown == "error" || shown == "false" || (status >= 400 && status < 600);
   }
   if (!failed) return std::nullopt;
   ServerError found = described(root);
-  if (found.message.empty()) found.message = text(root, "detail");
+  if (found.message.empty() || root["message"].is_object())  // Ollama's message is the answer
+    found.message = text(root, "detail") + text(root, "msg");
   if (found.code.empty()) found.code = text(root, "status");
   return found;
 }
@@ -68,9 +72,10 @@ inline BackendError::Kind failure_kind(long status, const ServerError& error) {
     return Kind::permanent;
   if (status / 100 != 2)
     return status == 408 || status == 409 || status == 429 || status >= 500 ? Kind::transport : Kind::permanent;
-  const bool last = has_any(said, {"badrequesterror", "notfounderror", "authentication_error", "permission_error",
-                                   "invalid_request_error", "invalid_api_key", "invalid api key", "model_not_found",
-                                   "not_found_error", "not found", "does not exist", "unauthorized", "not supported"});
+  const bool last = has_any(
+      said, {"badrequesterror", "notfounderror", "authentication_error", "permission_error", "invalid_request_error",
+             "invalid_api_key", "invalid api key", "model_not_found", "not_found_error", "not found", "does not exist",
+             "unauthorized", "not supported", "insufficient balance", "new_sensitive", "login fail", "invalid params"});
   return last ? Kind::permanent : Kind::transport;
 }
 
