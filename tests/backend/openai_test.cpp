@@ -797,6 +797,13 @@ TEST_CASE("bad options are named") {
   for (const char* bad : {"x", ":{question}", "={question}", "x:1", "x y:{question}", "x\r\ny:{question}",
                           "x:{question}\r\ny: 1", "x:{question}\xc3\xa9", "x={question}\"", "{question}"})
     CHECK(test::holds(message([&](auto& o) { o.session = bad; }), "'session'"));
+  for (const std::string own :
+       {"Authorization", "HOST", "content-length", "Content-Type", "transfer-encoding", "Cookie", "Connection", "model",
+        "messages", "prompt", "stream", "n", "seed", "stop", "Tools"})
+    for (const char* sign : {":hunter2{question}", "=hunter2{question}"})
+      CHECK(message([&](auto& o) { o.session = own + sign; }) ==
+            "option 'session' names '" + own +
+                "', which requests have already: choose another, such as X-Session-Id or user");
   CHECK(test::holds(message([](auto& o) { o.http.max_in_flight = 0; }), "'max_in_flight' is 0"));
   CHECK(test::holds(message([](auto& o) { o.http.timeout_s = 0; }), "'timeout_s'"));
   CHECK(test::holds(message([](auto& o) { o.http.connect_timeout_s = std::nan(""); }), "'connect_timeout_s'"));
@@ -816,7 +823,8 @@ TEST_CASE("an extra body with a credential is refused by the field's name, at an
     const std::string quoted = "\"" + name + "\":";
     for (const std::string& body :
          {"{" + quoted + "\"hunter2\"}", "{\"a\":[1,{\"headers\":{" + quoted + "\"hunter2\"}}]}",
-          "{" + quoted + "[\"hunter2\"]}"}) {
+          "{" + quoted + "[\"hunter2\"]}", "{" + quoted + "{\"value\":\"hunter2\"}}",
+          "{\"a\":{" + quoted + "[{\"properties\":{\"b\":[{\"c\":\"hunter2\"}]}}]}}"}) {
       CHECK(test::holds(refused(body), "the field '" + name + "'"));
       CHECK(!test::holds(refused(body), "hunter2"));
     }
@@ -825,7 +833,8 @@ TEST_CASE("an extra body with a credential is refused by the field's name, at an
         "");
   for (const std::string name : {"bos_token", "padToken", "stop_tokens", "max_tokens", "prompt_cache_key", "keys_of"})
     CHECK(refused("{\"a\":[{\"" + name + "\":\"x\"}]}") == "");
-  CHECK(refused(R"({"guided_json":{"required":["password"],"properties":{"password":{"type":"string"}}}})") == "");
+  CHECK(refused(R"({"a":{"required":["password"],"properties":{"password":{"type":"string"}},"$defs":{"Token":)"
+                R"({"properties":{"key":{"type":"string"}}}},"definitions":{"auth":{"enum":["x"]}}}})") == "");
   for (const char* shaped : {"Bearer hunter2", "sk-hunter2hunter2hunter2"})
     CHECK(test::holds(refused(std::string(R"({"a":{"x":")") + shaped + "\"}}"), "the field 'x'"));
   CHECK(refused(R"({"stop":["sk-","Bearer"]})") == "");

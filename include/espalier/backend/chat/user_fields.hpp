@@ -5,6 +5,7 @@
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
+#include <espalier/llm/unicode.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -35,17 +36,18 @@ inline bool names_credential(std::string_view name) {
   return std::ranges::any_of(ends, ended) && std::ranges::none_of(others, ended);
 }
 
-/// Throws std::invalid_argument for text under a credential's name at any depth, or in the form of one. The message
-/// names the field and shows no value. An object with that name, as in a JSON schema, is accepted.
+/// Throws std::invalid_argument for text under a credential's name, however deep below it, or in the form of one. The
+/// message names the field and shows no value. What a JSON schema declares, an object in such a place, is accepted.
 inline void refuse_credentials(std::string_view name, simdjson::dom::element value) {
-  simdjson::dom::object object;
-  simdjson::dom::array array;
-  if (!value.get(object))
-    for (const auto& [inner, of_inner] : object) refuse_credentials(inner, of_inner);
-  else if (!value.get(array))
+  const bool secret = names_credential(name);
+  const bool declares = name == "properties" || name == "$defs" || name == "definitions";
+  if (simdjson::dom::object object; !value.get(object))
+    for (const auto& [inner, of_inner] : object)
+      refuse_credentials(secret ? name : declares && of_inner.is_object() ? "" : inner, of_inner);
+  else if (simdjson::dom::array array; !value.get(array))
     for (const auto item : array) refuse_credentials(name, item);
-  else if (std::string_view text; !value.get(text) && (names_credential(name) || text.starts_with("Bearer ") ||
-                                                       (text.starts_with("sk-") && text.size() > 15)))
+  else if (std::string_view text;
+           !value.get(text) && (secret || text.starts_with("Bearer ") || (text.starts_with("sk-") && text.size() > 15)))
     throw std::invalid_argument("option 'extra_body' has a credential, the field '" + std::string(name) +
                                 "', and runs and journals keep what is in it: "
                                 "put keys into the environment (OPENAI_API_KEY) or a file (--api-key-file)");
@@ -121,6 +123,9 @@ class Session {
     const bool split = end > 0 && (option[end] == ':' || option[end] == '=');
     if (!split || !std::ranges::all_of(text_, inside) || text_.find(slot) == text_.npos)
       bad_option("session", option, "NAME:TEMPLATE for a header, NAME=TEMPLATE for a field, with {question}");
+    if (taken.find(' ' + espalier::detail::to_lower(option.substr(0, end)) + ' ') != taken.npos)
+      throw std::invalid_argument("option 'session' names '" + option.substr(0, end) +
+                                  "', which requests have already: choose another, such as X-Session-Id or user");
   }
   /// Marks the body of a message, a JSON object with other fields, or returns a header for it. Question 0 has neither.
   std::string mark(std::string& body, std::uint64_t question) const {
@@ -135,6 +140,15 @@ class Session {
 
  private:
   static constexpr std::string_view slot = "{question}";
+  /// Headers that mean something to every server, and the fields of the bodies that openai_request.hpp writes.
+  static constexpr std::string_view taken =
+      " accept accept-encoding api-key authorization connection content-encoding content-length content-type cookie"
+      " expect host keep-alive proxy-authorization te trailer transfer-encoding upgrade user-agent x-api-key"
+      " model messages prompt n seed stream stream_options stop temperature top_p top_k min_p max_tokens"
+      " max_completion_tokens num_predict repetition_penalty repeat_penalty logprobs top_logprobs tools tool_choice"
+      " parallel_tool_calls skip_special_tokens return_token_ids return_meta_info continue_final_message options raw"
+      " add_generation_prompt truncate shift format ebnf grammar response_format structured_outputs think"
+      " reasoning_effort chat_template_kwargs thinking_budget_tokens thinking_token_budget ";
   std::string name_, text_;
 };
 
