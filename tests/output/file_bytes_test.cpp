@@ -44,12 +44,17 @@ TEST_CASE_FIXTURE(test::InFolder, "files are read as they are or decompressed; c
   const std::string packed = test::read_bytes(folder / "packed");
   test::write_bytes(folder / "twice", packed + packed);  // as bgzip and cat leave them
   CHECK(read_all(folder / "twice") == text + text);
-  test::write_bytes(folder / "cut", packed.substr(0, packed.size() / 2));
-  CHECK_THROWS_AS(read_all(folder / "cut"), InputError);
-  std::string damaged = packed;
-  damaged[packed.size() / 2] = static_cast<char>(damaged[packed.size() / 2] ^ 0x10);
-  test::write_bytes(folder / "damaged", damaged);
-  CHECK_THROWS_AS(read_all(folder / "damaged"), InputError);
+  const std::string zeros(600'000, '\0');
+  test::write_bytes(folder / "padded", packed + zeros);
+  CHECK(read_all(folder / "padded") == text);
+  std::string flipped = packed;
+  flipped[packed.size() / 2] = static_cast<char>(flipped[packed.size() / 2] ^ 0x10);
+  for (const std::string& bytes :
+       {packed.substr(0, packed.size() / 2), packed.substr(0, packed.size() - 1), flipped, packed + packed.substr(1),
+        packed + packed.substr(3), packed + packed.substr(0, 5), packed + "\n", packed + zeros + "rubbish"}) {
+    test::write_bytes(folder / "damaged", bytes);
+    CHECK_THROWS_WITH_AS(read_all(folder / "damaged"), doctest::Contains("damaged"), InputError);
+  }
   CHECK_THROWS_AS(read_all(folder / "missing"), InputError);
   CHECK_THROWS_AS(read_all(folder.path().string()), InputError);
 }

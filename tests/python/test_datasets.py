@@ -382,6 +382,7 @@ def test_damaged_bytes_are_named(tmp_path: Path):
     packed = gzip.compress(json.dumps([HOTPOT]).encode() * 50)
     for name, content, message in [
         ("cut.json.gz", packed[:-20], "is cut short"),
+        *(("two.json.gz", packed + more, "two.json.gz: is damaged") for more in (packed[3:], b"\n", bytes(9) + b"x")),
         ("bad.json.gz", packed[:12] + b"\xff" * 9 + packed[21:], "is damaged|is cut short|not UTF-8|not JSON"),
         ("wide.jsonl", '{"question": "q"}'.encode("utf-16"), ":1: is UTF-16, must be UTF-8"),
         ("bare.csv", "question,answer".encode("utf-16-le"), ":1: is UTF-16, must be UTF-8"),

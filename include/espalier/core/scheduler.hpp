@@ -57,7 +57,7 @@ class PortScheduler {
     }
     if (flush(first_) || arrived) return true;
     if (all_idle(first_) && flush(last_)) return true;
-    return collect_asynchronous(std::chrono::milliseconds(50)) || under_way();
+    return collect_asynchronous(std::chrono::milliseconds(50)) || !all_idle(first_) || !all_idle(last_);
   }
 
   /// Answers a request of a port without a backend.
@@ -185,12 +185,6 @@ class PortScheduler {
 
   [[nodiscard]] static bool all_idle(const Ports& group) {
     return std::all_of(group.begin(), group.end(), [](const auto& port) { return port->external() || port->idle(); });
-  }
-  [[nodiscard]] bool under_way() const {
-    for (const auto* group : {&first_, &last_})
-      for (const auto& port : *group)
-        if (!port->external() && !port->idle()) return true;
-    return false;
   }
 
   template <class T>

@@ -81,14 +81,10 @@ class Path {
     return take_with(std::move(query), [this, most](const Passages& found) { return cut(found, most); });
   }
   /// Searches for a text that the program itself made.
-  Task<void> search(std::string query) {
-    rag::Action action(rag::SegmentKind::query, query, "", query);
-    return take(std::move(action));
-  }
+  Task<void> search(std::string query) { return take(rag::Action(rag::SegmentKind::query, query, "", query)); }
   /// Searches, but keeps only passages that no earlier search found.
   Task<void> search_anew(std::string query) {
-    rag::Action action(rag::SegmentKind::query, query, "", query);
-    return take_with(std::move(action), [this](Passages found) {
+    return take_with(rag::Action(rag::SegmentKind::query, query, "", query), [this](Passages found) {
       const Passages known = detail::evidence(state());
       std::erase_if(found, [&](const Passage& p) {
         return std::any_of(known.begin(), known.end(), [&](const Passage& k) { return k.id() == p.id(); });

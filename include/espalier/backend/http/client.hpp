@@ -32,8 +32,6 @@ class HttpClient {
   using Id = std::uint64_t;
 
   HttpClient() = default;
-  HttpClient(const HttpClient&) = delete;
-  HttpClient& operator=(const HttpClient&) = delete;
   ~HttpClient() {
     for (auto& [id, exchange] : exchanges_) stop(*exchange);
   }

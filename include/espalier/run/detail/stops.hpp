@@ -26,10 +26,8 @@ class Stops {
   Stops(const std::filesystem::path& file, Hash search) : search_(search) {
     if (file.empty()) return;
     std::istringstream in(std::filesystem::exists(file) ? espalier::detail::read_input(file.string()) : "");
-    bool torn = false;
-    for (std::string line; std::getline(in, line);) {
-      torn = in.eof();
-      if (torn) break;
+    std::string line;
+    while (std::getline(in, line) && !in.eof()) {
       const std::size_t blank = line.find(' ');
       std::uint64_t steps = 0;
       if (blank == std::string::npos) continue;
@@ -37,7 +35,7 @@ class Stops {
         known_[line.substr(0, blank)] = steps;
     }
     out_.open(file, std::ios::binary | std::ios::app);
-    if (torn) out_ << '\n';
+    if (!line.empty()) out_ << '\n';  // behind an unfinished one
   }
   /// True if a tree's time is up after these steps: as recorded before, or because it is late now.
   bool operator()(Seed tree, std::uint64_t steps, bool late) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <espalier/core/concepts.hpp>
 #include <espalier/core/tree.hpp>
 #include <espalier/search/detail/children.hpp>
 

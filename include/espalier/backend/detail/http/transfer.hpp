@@ -36,8 +36,6 @@ class HttpTransfer {
   explicit HttpTransfer(HttpReceiving& all) : easy_(curl_easy_init(), &curl_easy_cleanup), all_(&all) {
     if (!easy_) throw Error("cannot set up the HTTP client: no libcurl");
   }
-  HttpTransfer(const HttpTransfer&) = delete;
-  HttpTransfer& operator=(const HttpTransfer&) = delete;
   ~HttpTransfer() { forget(); }
 
   static HttpTransfer& of(CURL* easy) {
