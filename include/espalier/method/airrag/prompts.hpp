@@ -4,64 +4,58 @@
 #include <espalier/rag/prompt_set.hpp>
 
 #include <string>
-#include <utility>
 
 namespace espalier::method {
 
 /// AirRAG's prompts in our own words. Documents have their own slot. Histories show queries and responses.
 /// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet airrag_prompts() {
-  using detail::part;
-  return detail::prompt_set(
-      {"airrag",
-       {},
-       {{"queries", "", ""},
-        {"sub_answer", "", ""},
-        {"answer", "Answer:", "\n"},
-        {"score", "<score>", "</score>"},
-        {"history.search", "Query:", "\n"},
-        {"history.sub_answer", "Response:", "\n"}},
-       "Doc {rank}(Title: {title}) {text}\n",
-       {"information", "queries"}},
-      {{{"say", {"question"}, {"queries"}},
-        R"(Analyse the question before anything is looked up. If it is unclear or holds several questions, put it into simpler words or split it into sub-questions in the order in which they must be answered, one a line. If it is simple and clear already, write None.
-
-)" + part("Question", "question") +
-            "### Sub-questions\n"},
-       {{"da", {"question"}, {"answer"}}, R"(Answer the question from what you know.
-Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:
-
-)" + part("Question", "question") + "### Answer\n"},
-       {{"ra", {"documents", "query"}, {"sub_answer"}},
-        R"(Answer the query from the documents, in one sentence. If they do not say it, say what you know.
-
-)" + part("Documents", "documents") +
-            part("Query", "query") + "### Answer\n"},
-       {{"qt", {"question", "history", "documents", "query"}, {"queries"}},
-        R"(A question is being answered query by query. Improve the next query: put in the answers that were found before, word it so that a search engine finds what is still missing, step back to something more general, or write several queries, one a line. If nothing needs to change or nothing is missing, write None.
-
-)" + part("Question", "question") +
-            part("Queries and answers so far", "history") + part("Documents", "documents") +
-            part("Next query", "query") + "### Improved query\n"},
-       {{"sa", {"documents", "question", "history"}, {"answer"}},
-        R"(Answer the question from the queries, their answers and the documents below.
-Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:
-
-)" + part("Documents", "documents") +
-            part("Question", "question") + part("Queries and answers", "history") + "### Answer\n"},
-       {{"refine", {"documents", "question", "history", "candidates"}, {"answer"}},
-        R"(Several attempts to answer a question are listed below; some may be wrong. Weigh them against each other and give the best answer.
-Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:
-
-)" + part("Documents", "documents") +
-            part("Question", "question") + part("Queries and answers of the attempts", "history") +
-            part("Answers of the attempts", "candidates") + "### Answer\n"},
-       {{"process_reward", {"question", "history", "step"}, {"score"}, {0, 1, 1}},
-        R"(Judge a finished attempt to answer a question: are its steps sound, and does its answer follow from them?
-Put a number from 0 (wrong) to 1 (right) inside <score></score>.
-
-)" + part("Question", "question") +
-            part("Steps", "history") + part("Its answer", "step") + "### Judgement\n"}});
+  static constexpr detail::Mark marks[] = {{"queries", "", ""},
+                                           {"sub_answer", "", ""},
+                                           {"answer", "Answer:", "\n"},
+                                           {"score", "<score>", "</score>"},
+                                           {"history.search", "Query:", "\n"},
+                                           {"history.sub_answer", "Response:", "\n"}};
+  static constexpr detail::PromptTemplate templates[] = {
+      {{"say", {"queries"}, {{"Question", "question"}}, "Sub-questions"},
+       R"(Analyse the question before anything is looked up. If it is unclear or holds several questions, put it into simpler words or split it into sub-questions in the order in which they must be answered, one a line. If it is simple and clear already, write None.)"},
+      {{"da", {"answer"}, {{"Question", "question"}}, "Answer"}, R"(Answer the question from what you know.
+Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:)"},
+      {{"ra", {"sub_answer"}, {{"Documents", "documents"}, {"Query", "query"}}, "Answer"},
+       R"(Answer the query from the documents, in one sentence. If they do not say it, say what you know.)"},
+      {{"qt",
+        {"queries"},
+        {{"Question", "question"},
+         {"Queries and answers so far", "history"},
+         {"Documents", "documents"},
+         {"Next query", "query"}},
+        "Improved query"},
+       R"(A question is being answered query by query. Improve the next query: put in the answers that were found before, word it so that a search engine finds what is still missing, step back to something more general, or write several queries, one a line. If nothing needs to change or nothing is missing, write None.)"},
+      {{"sa",
+        {"answer"},
+        {{"Documents", "documents"}, {"Question", "question"}, {"Queries and answers", "history"}},
+        "Answer"},
+       R"(Answer the question from the queries, their answers and the documents below.
+Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:)"},
+      {{"refine",
+        {"answer"},
+        {{"Documents", "documents"},
+         {"Question", "question"},
+         {"Queries and answers of the attempts", "history"},
+         {"Answers of the attempts", "candidates"}},
+        "Answer"},
+       R"(Several attempts to answer a question are listed below; some may be wrong. Weigh them against each other and give the best answer.
+Keep the answer short: a name, a noun, a brief phrase. Write it on a line after Answer:)"},
+      {{"process_reward",
+        {"score"},
+        {{"Question", "question"}, {"Steps", "history"}, {"Its answer", "step"}},
+        "Judgement",
+        {0, 1, 1}},
+       R"(Judge a finished attempt to answer a question: are its steps sound, and does its answer follow from them?
+Put a number from 0 (wrong) to 1 (right) inside <score></score>.)"},
+  };
+  return detail::prompt_set("airrag", marks, templates, "Doc {rank}(Title: {title}) {text}\n",
+                            {"information", "queries"});
 }
 
 namespace detail {
@@ -91,7 +85,7 @@ inline Examples airrag_examples() {
              slot("step", first.answer));
   writer.add({"process_reward"}, second, 1, "The second year was never looked up. <score> 0.1 </score>",
              slot("step", "Isaac Newton"));
-  return std::move(writer.examples);
+  return writer.examples;
 }
 
 }  // namespace detail

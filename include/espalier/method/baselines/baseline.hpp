@@ -8,13 +8,25 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace espalier::method::baselines {
 
 namespace detail {
 
-using method::detail::prompt_set;
-using method::detail::Prompts;
+/// Purposes of prompts, each with its text.
+using Prompts = std::vector<std::pair<Protocol::Purpose, std::string>>;
+
+/// Prompts in the marks of a protocol.
+inline rag::PromptSet prompt_set(Protocol marks, const Prompts& prompts) {
+  rag::PromptSet::Texts texts;
+  for (const auto& [purpose, text] : prompts) {
+    marks.purposes.push_back(purpose);
+    texts[purpose.name] = text;
+  }
+  return {std::move(marks), std::move(texts)};
+}
 
 /// Shared pieces of the baselines' prompts.
 namespace words {

@@ -3,25 +3,21 @@
 #include <espalier/method/detail/demonstrations.hpp>
 #include <espalier/rag/prompt_set.hpp>
 
-#include <utility>
-
 namespace espalier::method {
 
 /// DecEx-RAG's prompts in our own words, with the paper's slots and tags (appendix A.1). Two are ours: the answer that
 /// is forced at T_max, and the sub-question after answers that were cut. PromptSet::replaced_from replaces texts.
 inline rag::PromptSet decex_prompts() {
-  using detail::part;
-  return detail::prompt_set(
-      {"decex",
-       {},
-       {{"reasoning", "<reasoning>", "</reasoning>"},
-        {"thought", "<think>", "</think>"},
-        {"question", "<question>", "</question>"},
-        {"answer", "<answer>", "</answer>"},
-        {"search", "<search>", "</search>"},
-        {"information", "<information>", "</information>"}}},
-      {{{"termination", {"question", "history"}, {"answer", "question"}},
-        R"(You solve a question step by step: each round asks one sub-question and settles it, either from memory or from documents that were looked up. Below are the question and all rounds so far. Decide whether the rounds hold enough evidence to answer the question.
+  static constexpr detail::Mark marks[] = {
+      {"reasoning", "<reasoning>", "</reasoning>"}, {"thought", "<think>", "</think>"},
+      {"question", "<question>", "</question>"},    {"answer", "<answer>", "</answer>"},
+      {"search", "<search>", "</search>"},          {"information", "<information>", "</information>"}};
+  static constexpr detail::PromptTemplate templates[] = {
+      {{"termination",
+        {"answer", "question"},
+        {{"Question", "question"}, {"Rounds so far", "history"}},
+        "Your decision"},
+       R"(You solve a question step by step: each round asks one sub-question and settles it, either from memory or from documents that were looked up. Below are the question and all rounds so far. Decide whether the rounds hold enough evidence to answer the question.
 
 Use nothing but what the rounds say; facts that you know but that do not appear there do not count.
 
@@ -29,49 +25,30 @@ If the evidence is enough, say inside <reasoning></reasoning> which facts lead t
 
 If something is missing, say inside <reasoning></reasoning> what is still unknown, and put the next sub-question inside <question></question>.
 
-When the last sub-question was not really settled, ask it again rather than guess. Keep answers and sub-questions short: a name, a noun, a brief phrase.
-
-)" + part("Question", "question") +
-            part("Rounds so far", "history") + "### Your decision\n"},
-       {{"forced_answer", {"question", "history"}, {"answer"}},
-        R"(You have asked your last sub-question. Below are the question and all rounds. Give the final answer that the rounds support best; no further question is possible.
+When the last sub-question was not really settled, ask it again rather than guess. Keep answers and sub-questions short: a name, a noun, a brief phrase.)"},
+      {{"forced_answer", {"answer"}, {{"Question", "question"}, {"Rounds", "history"}}, "Your final answer"},
+       R"(You have asked your last sub-question. Below are the question and all rounds. Give the final answer that the rounds support best; no further question is possible.
 
 Say inside <reasoning></reasoning> which facts lead to the answer, and put the answer inside <answer></answer>.
-Keep the answer short: a name, a noun, a brief phrase.
+Keep the answer short: a name, a noun, a brief phrase.)"},
+      {{"sub_question", {"question"}, {{"Question", "question"}}, "Your output"},
+       R"(A question is going to be solved through simpler sub-questions, one after the other. Think about what has to be known first, then state the first sub-question.
 
-)" + part("Question", "question") +
-            part("Rounds", "history") + "### Your final answer\n"},
-       {{"sub_question", {"question"}, {"question"}},
-        R"(A question is going to be solved through simpler sub-questions, one after the other. Think about what has to be known first, then state the first sub-question.
+Write your thoughts, and after them the sub-question inside <question></question>.)"},
+      {{"next_question", {"question"}, {{"Question", "question"}, {"Rounds so far", "history"}}, "Your output"},
+       R"(You solve a question step by step: each round asks one sub-question and settles it. Below are the question and all rounds so far. They do not settle the question yet. Think about what is still missing, or what should be checked in another way, then state the next sub-question.
 
-Write your thoughts, and after them the sub-question inside <question></question>.
+Write your thoughts, and after them the next sub-question inside <question></question>.)"},
+      {{"own_answer", {"answer"}, {{"Question", "question"}}, "Your output"},
+       R"(Answer the question below from memory. Think first, then put a short answer inside <answer></answer>: a name, a noun, a brief phrase.)"},
+      {{"sub_query", {}, {{"Question", "question"}}, "Query"},
+       R"(Turn the question below into one query for a search engine. Output the query alone.)"},
+      {{"rollout", {"search", "answer"}, {{"Question", "question"}, {"Rounds so far", "history"}}, "Go on"},
+       R"(You solve a question step by step. Below are the question and the rounds so far; take what they say as settled and go on from there without checking it again.
 
-)" + part("Question", "question") +
-            "### Your output\n"},
-       {{"next_question", {"question", "history"}, {"question"}},
-        R"(You solve a question step by step: each round asks one sub-question and settles it. Below are the question and all rounds so far. They do not settle the question yet. Think about what is still missing, or what should be checked in another way, then state the next sub-question.
-
-Write your thoughts, and after them the next sub-question inside <question></question>.
-
-)" + part("Question", "question") +
-            part("Rounds so far", "history") + "### Your output\n"},
-       {{"own_answer", {"question"}, {"answer"}},
-        R"(Answer the question below from memory. Think first, then put a short answer inside <answer></answer>: a name, a noun, a brief phrase.
-
-)" + part("Question", "question") +
-            "### Your output\n"},
-       {{"sub_query", {"question"}, {}},
-        R"(Turn the question below into one query for a search engine. Output the query alone.
-
-)" + part("Question", "question") +
-            "### Query\n"},
-       {{"rollout", {"question", "history"}, {"search", "answer"}},
-        R"(You solve a question step by step. Below are the question and the rounds so far; take what they say as settled and go on from there without checking it again.
-
-Think aloud. When you need a fact that you do not have, look it up: put a query inside <search></search>, and the documents found will be put inside <information></information>. When nothing more is needed, finish with the answer inside <answer></answer>. Do not stop before one of the two. Keep queries and answers short: a name, a noun, a brief phrase.
-
-)" + part("Question", "question") +
-            part("Rounds so far", "history") + "### Go on\n"}});
+Think aloud. When you need a fact that you do not have, look it up: put a query inside <search></search>, and the documents found will be put inside <information></information>. When nothing more is needed, finish with the answer inside <answer></answer>. Do not stop before one of the two. Keep queries and answers short: a name, a noun, a brief phrase.)"},
+  };
+  return detail::prompt_set("decex", marks, templates);
 }
 
 namespace detail {
@@ -97,7 +74,7 @@ inline Examples decex_examples() {
     writer.add({"own_answer"}, *shown, 0, one.finding + " " + tagged("answer", one.answer), part);
     writer.add({"sub_query"}, *shown, 0, one.query, part);
   }
-  return std::move(writer.examples);
+  return writer.examples;
 }
 
 }  // namespace detail

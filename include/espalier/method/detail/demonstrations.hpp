@@ -11,7 +11,9 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,23 +22,57 @@ namespace espalier::method::detail {
 
 using Slots = rag::PromptSet::Slots;
 
-/// Purposes of prompts, each with its text.
-using Prompts = std::vector<std::pair<Protocol::Purpose, std::string>>;
+/// A tag and its marks, as in Protocol::Tag.
+struct Mark {
+  const char *role, *open, *close;
+};
 
-/// Prompts in the marks of a protocol.
-inline rag::PromptSet prompt_set(Protocol marks, const Prompts& prompts) {
+/// The form of a prompt, and what it asks. Constant data costs the compiler no code.
+struct PromptTemplate {
+  struct Part {
+    const char *heading, *slot;  ///< the slot stands below the heading
+  };
+  struct Form {
+    const char* purpose;
+    const char* returns[3];  ///< roles of tags
+    Part parts[4];           ///< what is shown
+    const char* reply;       ///< the heading below which the model writes
+    Protocol::ScoreForm scores{};
+  } form;
+  const char* task;
+};
+
+/// Prompts with the marks of their tags. A prompt's slots are those that it shows. `document`: one rendered document,
+/// null = as in Protocol.
+inline rag::PromptSet prompt_set(const char* method, std::span<const Mark> marks,
+                                 std::span<const PromptTemplate> templates, const char* document = nullptr,
+                                 std::vector<std::string> hidden = {}) {
+  // Histories, documents, candidates and chains bring a line end of their own.
+  const auto ended = [](std::string_view slot) {
+    return slot == "history" || slot == "documents" || slot == "candidates" || slot == "gold_chain";
+  };
+  Protocol protocol;
+  protocol.method = method;
+  protocol.hidden = std::move(hidden);
+  if (document != nullptr) protocol.document = document;
+  for (const auto& [role, open, close] : marks) protocol.tags.push_back({role, open, close});
   rag::PromptSet::Texts texts;
-  for (const auto& [purpose, text] : prompts) {
-    marks.purposes.push_back(purpose);
-    texts[purpose.name] = text;
+  for (const auto& [form, task] : templates) {
+    std::string text = std::string(task) + "\n\n";
+    for (const auto& [heading, slot] : form.parts)
+      if (heading != nullptr) text += std::string("### ") + heading + "\n{" + slot + (ended(slot) ? "}\n" : "}\n\n");
+    text += std::string("### ") + form.reply + '\n';
+    Protocol::Purpose& purpose = protocol.purposes.emplace_back();
+    purpose.name = form.purpose;
+    purpose.scores = form.scores;
+    for (const char* role : form.returns)
+      if (role != nullptr) purpose.returns.emplace_back(role);
+    rag::detail::fill(texts[purpose.name], text, [&](std::string_view slot) {
+      purpose.slots.emplace_back(slot);
+      return false;
+    });
   }
-  return {std::move(marks), std::move(texts)};
-}
-
-/// A heading of a prompt with the slot below it. Histories, documents and candidates bring a line end of their own.
-inline std::string part(const std::string& heading, const std::string& slot) {
-  const bool ended = slot == "history" || slot == "documents" || slot == "candidates";
-  return "### " + heading + "\n{" + slot + (ended ? "}\n" : "}\n\n");
+  return {std::move(protocol), std::move(texts)};
 }
 
 /// A question that was solved in two steps.

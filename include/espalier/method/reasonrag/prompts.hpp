@@ -5,64 +5,50 @@
 #include <espalier/rag/state.hpp>
 
 #include <string>
-#include <utility>
 
 namespace espalier::method {
 
 /// ReasonRAG's prompts in our own words. Only the evidence prompt sees documents. Histories show the evidence.
 /// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet reasonrag_prompts() {
-  using detail::part;
-  return detail::prompt_set(
-      {.method = "reasonrag",
-       .purposes = {},
-       .tags = {{"search", "<query>", "</query>"},
-                {"sub_answer", "<evidence>", "</evidence>"},
-                {"answer", "<answer>", "</answer>"},
-                {"score", "<score>", "</score>"}},
-       .hidden = {"information"}},
-      {{{"begin_reasoning", {"question"}, {"search", "answer"}},
-        R"(You solve a question with the help of a search engine. Think about what the question needs.
+  static constexpr detail::Mark marks[] = {{"search", "<query>", "</query>"},
+                                           {"sub_answer", "<evidence>", "</evidence>"},
+                                           {"answer", "<answer>", "</answer>"},
+                                           {"score", "<score>", "</score>"}};
+  static constexpr detail::PromptTemplate templates[] = {
+      {{"begin_reasoning", {"search", "answer"}, {{"Question", "question"}}, "Your reasoning"},
+       R"(You solve a question with the help of a search engine. Think about what the question needs.
 
 If you can answer it from what you know for certain, put the answer inside <answer></answer>.
 Otherwise ask the search engine for the first thing that is missing: put one query inside <query></query>.
 
-Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
-
-)" + part("Question", "question") +
-            "### Your reasoning\n"},
-       {{"reasoning", {"question", "history"}, {"search", "answer"}},
-        R"(You solve a question with the help of a search engine. Below are the question and what was asked and found so far. Think about what still separates the evidence from the answer.
+Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.)"},
+      {{"reasoning", {"search", "answer"}, {{"Question", "question"}, {"So far", "history"}}, "Your reasoning"},
+       R"(You solve a question with the help of a search engine. Below are the question and what was asked and found so far. Think about what still separates the evidence from the answer.
 
 If the evidence settles the question, put the answer inside <answer></answer>.
 Otherwise ask for the next thing that is missing: put one query inside <query></query>. Do not repeat a query.
 
-Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.
+Write your thoughts first, then exactly one of the two. Keep answers short: a name, a noun, a brief phrase.)"},
+      {{"evidence", {"sub_answer"}, {{"Question", "question"}, {"Query", "query"}, {"Texts", "documents"}}, "Evidence"},
+       R"(Below are a question, a query that was sent to a search engine to help answer it, and the texts that were found. Say in one or two sentences what the texts say about the query. Use the texts alone; if they do not say it, write "no evidence".
 
-)" + part("Question", "question") +
-            part("So far", "history") + "### Your reasoning\n"},
-       {{"evidence", {"question", "query", "documents"}, {"sub_answer"}},
-        R"(Below are a question, a query that was sent to a search engine to help answer it, and the texts that were found. Say in one or two sentences what the texts say about the query. Use the texts alone; if they do not say it, write "no evidence".
-
-Put what the texts say inside <evidence></evidence>.
-
-)" + part("Question", "question") +
-            part("Query", "query") + part("Texts", "documents") + "### Evidence\n"},
-       {{"forced_answer", {"question", "history"}, {"answer"}},
-        R"(No more searches are possible. Give the answer to the question that the evidence below supports best.
+Put what the texts say inside <evidence></evidence>.)"},
+      {{"forced_answer", {"answer"}, {{"Question", "question"}, {"Evidence", "history"}}, "Your answer"},
+       R"(No more searches are possible. Give the answer to the question that the evidence below supports best.
 
 Put it inside <answer></answer>.
-Keep it short: a name, a noun, a brief phrase.
+Keep it short: a name, a noun, a brief phrase.)"},
+      {{"judge",
+        {"score"},
+        {{"Question", "question"}, {"Right answer", "gold"}, {"Steps so far", "history"}},
+        "Your judgement",
+        {0, 100, 1}},
+       R"(A question is being solved step by step with the help of a search engine. Below are the question, its right answer, and the steps so far. Judge how promising the steps are: are they correct, to the point, and on the way to the right answer without detours?
 
-)" + part("Question", "question") +
-            part("Evidence", "history") + "### Your answer\n"},
-       {{"judge", {"question", "history", "gold"}, {"score"}, {0, 100, 1}},
-        R"(A question is being solved step by step with the help of a search engine. Below are the question, its right answer, and the steps so far. Judge how promising the steps are: are they correct, to the point, and on the way to the right answer without detours?
-
-Put a whole number from 0 (hopeless) to 100 (as good as solved) inside <score></score>.
-
-)" + part("Question", "question") +
-            part("Right answer", "gold") + part("Steps so far", "history") + "### Your judgement\n"}});
+Put a whole number from 0 (hopeless) to 100 (as good as solved) inside <score></score>.)"},
+  };
+  return detail::prompt_set("reasonrag", marks, templates, {}, {"information"});
 }
 
 namespace detail {
@@ -103,7 +89,7 @@ inline Examples reasonrag_examples() {
   }
   writer.add({"judge"}, first, 2, "Both facts were found on the shortest way. <score> 95 </score>");
   writer.add({"judge"}, second, 1, "One of the two years is known, and nothing is wrong. <score> 60 </score>");
-  return std::move(writer.examples);
+  return writer.examples;
 }
 
 }  // namespace detail
