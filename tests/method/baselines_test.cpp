@@ -358,10 +358,10 @@ TEST_CASE("worked examples stand before the question where a publication has the
 
 TEST_CASE("FLARE looks at each token of a sentence, and leaves the least sure ones out of the query") {
   using method::baselines::detail::look_ahead;
-  Proposal<rag::Action> drawn(rag::Action(), 0);
-  drawn.action.token_logprobs = {{"The", std::log(0.9)},     {" capital", std::log(0.85)}, {" is", std::log(0.95)},
-                                 {" Lyon", std::log(0.3)},   {" now", std::log(0.5)},      {".", std::log(0.99)},
-                                 {" Unsure", std::log(0.1)}, {" rest.", std::log(0.1)}};
+  rag::Action drawn;
+  drawn.token_logprobs = {{"The", std::log(0.9)},     {" capital", std::log(0.85)}, {" is", std::log(0.95)},
+                          {" Lyon", std::log(0.3)},   {" now", std::log(0.5)},      {".", std::log(0.99)},
+                          {" Unsure", std::log(0.1)}, {" rest.", std::log(0.1)}};
   drawn.logprob = 0;
   drawn.tokens = 8;
   const auto ahead = look_ahead("The capital is Lyon now.", drawn, 0.4);
@@ -369,7 +369,7 @@ TEST_CASE("FLARE looks at each token of a sentence, and leaves the least sure on
   CHECK(ahead.query == "The capital is now.");
   CHECK(look_ahead("The capital is Lyon now.", drawn, 0.999).query == "The capital is Lyon now.");  // none is left
 
-  drawn.action.token_logprobs.clear();
+  drawn.token_logprobs.clear();
   drawn.logprob = static_cast<float>(8 * std::log(0.7));
   CHECK(look_ahead("A.", drawn, 0.4).probability == doctest::Approx(0.7));  // the mean, where tokens are not given
   CHECK(look_ahead("A.", drawn, 0.4).query == "A.");

@@ -16,20 +16,19 @@ namespace {
 /// second has 1 token and -1. Their proposed shares are 0.9 and 0.1.
 struct Choice {
   using State = int;
-  using Action = int;
+  struct Action {
+    int name = 0;
+    float logprob = NAN;
+    std::uint32_t tokens = 0;
+    bool operator==(const Action& other) const { return name == other.name; }
+  };
   bool scored = true;  ///< log-probabilities are known
   std::vector<Kind> kinds(int s) const { return s == 0 ? std::vector<Kind>{0} : std::vector<Kind>(); }
-  std::vector<Proposal<int>> propose(int, Kind kind, std::uint32_t, const Context&) const {
-    std::vector<Proposal<int>> some;
-    for (const int action : {1, 2, 1}) {
-      some.emplace_back(action, kind, action == 1 ? 0.45F : 0.1F);
-      if (!scored) continue;
-      some.back().logprob = action == 1 ? -2.0F : -1.0F;
-      some.back().tokens = action == 1 ? 4 : 1;
-    }
-    return some;
+  std::vector<Proposal<Action>> propose(int, Kind kind, std::uint32_t, const Context&) const {
+    const Action long_one = scored ? Action{1, -2, 4} : Action{1}, short_one = scored ? Action{2, -1, 1} : Action{2};
+    return {{long_one, kind, 0.45F}, {short_one, kind, 0.1F}, {long_one, kind, 0.45F}};
   }
-  int step(int, int action) const { return action; }
+  int step(int, const Action& action) const { return action.name; }
 };
 const auto nothing = [](const Choice&, int) { return 0.0; };
 

@@ -6,8 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <limits>
-#include <ranges>
+#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,8 +30,6 @@ class Proposal {
   Kind kind;      ///< may differ from the requested kind (a decision yields answers and questions)
   float prior;    ///< share of the samples or of the policy, [0, 1]
   Reason closed;  ///< not none: the branch is recorded but pruned at once (malformed text, refusal)
-  float logprob = std::numeric_limits<float>::quiet_NaN();  ///< sum over the action's tokens, NaN = unknown
-  std::uint32_t tokens = 0;                                 ///< tokens of the action, 0 = unknown
 };
 
 namespace detail {
@@ -85,14 +82,15 @@ concept HasTypes = requires {
   requires std::copyable<typename E::Action> && std::equality_comparable<typename E::Action> &&
                std::default_initializable<typename E::Action>;
 };
+template <class R>
+using element_t = std::iter_reference_t<decltype(std::ranges::begin(std::declval<R&>()))>;
 template <class E>
 concept HasKinds = requires(E& env, const typename E::State& s) {
-  { env.kinds(s) } -> std::ranges::input_range;
+  typename element_t<decltype(env.kinds(s))>;
 };
 template <class E>
 concept HasPropose = requires {
-  requires std::ranges::input_range<proposals_t<E>>;
-  requires std::convertible_to<std::ranges::range_reference_t<proposals_t<E>>, Proposal<typename E::Action>>;
+  requires std::convertible_to<element_t<proposals_t<E>>, Proposal<typename E::Action>>;
 };
 template <class E>
 concept HasStep = requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& context) {

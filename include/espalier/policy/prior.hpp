@@ -21,7 +21,8 @@ enum class PriorSource : std::uint8_t {
 
 /// How siblings share their parent's policy. Before a node has all its children, priors are weights. After that, the
 /// priors of the children that are not pruned add up to 1. If an action comes without a log-probability, its siblings
-/// share by counts, and the tree's `prior_source` says so. The annotation "logprob" holds the numbers of the softmax.
+/// share by counts, and the tree's `prior_source` says so. The annotation "logprob" holds the numbers of the softmax,
+/// which come from action.logprob (the sum over its tokens, NaN = unknown) and action.tokens (how many).
 struct Prior {
   PriorSource source = PriorSource::given;
   double tau = 1;  ///< temperature of the softmax, > 0
@@ -43,15 +44,19 @@ struct Prior {
     return as_proposed() ? proposal.prior : 1 / static_cast<float>(samples);
   }
   /// Records what the softmax needs of a new child.
-  void note(auto& tree, NodeId child, float logprob, std::uint32_t tokens) const {
-    if (!softmax() || std::isnan(logprob)) return;
-    if (source == PriorSource::sum_logprob) tree.annotate("logprob", child, static_cast<double>(logprob));
-    else if (tokens > 0) tree.annotate("logprob", child, static_cast<double>(logprob) / tokens);
+  void note(auto& tree, NodeId child) const {
+    if constexpr (requires { tree.action(child).logprob; }) {
+      const double logprob = double(tree.action(child).logprob), tokens = tree.action(child).tokens;
+      if (!softmax() || std::isnan(logprob)) return;
+      if (source == PriorSource::sum_logprob) tree.annotate("logprob", child, logprob);
+      else if (tokens > 0) tree.annotate("logprob", child, logprob / tokens);
+    }
   }
   /// Shares a node's policy among its children that are not pruned. Called after it gained or lost a child.
   void share(auto& tree, NodeId parent) const {
     if (source != PriorSource::given && tree.prior_source.empty()) tree.prior_source = name();
-    if (softmax() && share_softmax(tree, parent)) return;
+    if constexpr (requires { tree.action(parent).logprob; })
+      if (softmax() && share_softmax(tree, parent)) return;
     if (softmax()) tree.prior_source = Prior{PriorSource::counts}.name();
     if (source == PriorSource::uniform) each(tree, parent, [&](NodeId id) { tree[id].prior = 1; });
     if (tree[parent].status == Status::expanded || source == PriorSource::uniform) share_weights(tree, parent);

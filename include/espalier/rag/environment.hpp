@@ -94,10 +94,10 @@ class Environment {
       const SegmentKind kind = kind_of(reply.tag, bare);
       std::string compared = key(reply.content);
       Action action(kind, std::move(reply.content), std::move(reply.thought), std::move(compared), forced);
+      if (sample.logprob) action.logprob = static_cast<float>(*sample.logprob);
+      action.tokens = sample.tokens;
+      action.token_logprobs = std::move(sample.token_logprobs);
       proposals.emplace_back(std::move(action), Kind(kind), 1.0F, Reason::none);
-      if (sample.logprob) proposals.back().logprob = static_cast<float>(*sample.logprob);
-      proposals.back().tokens = sample.tokens;
-      proposals.back().action.token_logprobs = std::move(sample.token_logprobs);
     }
     for (std::size_t i = 0; i < samples.size(); ++i) proposals[i].action.source = samples[i].raw.source();
     co_return proposals;

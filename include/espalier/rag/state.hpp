@@ -8,6 +8,7 @@
 #include <espalier/rag/transcript.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -28,8 +29,10 @@ struct Action {
   std::string key;      ///< the text that deduplication compares
   bool forced = false;  ///< the model was told to answer
   std::shared_ptr<const Passages> found{};  ///< documents that were already retrieved for the step, null if none
-  std::vector<Completion::TokenLogprob> token_logprobs{};  ///< of each token, if asked for and given
-  std::shared_ptr<const ModelText::Source> source{};       ///< what it was read from, null if tokens are not kept
+  float logprob = std::numeric_limits<float>::quiet_NaN();  ///< sum over its tokens, NaN = unknown
+  std::uint32_t tokens = 0;                                 ///< how many it has, 0 = unknown
+  std::vector<Completion::TokenLogprob> token_logprobs{};   ///< of each token, if asked for and given
+  std::shared_ptr<const ModelText::Source> source{};        ///< what it was read from, null if tokens are not kept
   friend bool operator==(const Action& a, const Action& b) { return a.kind == b.kind && a.key == b.key; }
 };
 

@@ -147,11 +147,11 @@ struct LookAhead {
   std::string query;   ///< its tokens above `mask`, the whole sentence if none is
 };
 /// Throws Error if the model gave no log-probabilities.
-inline LookAhead look_ahead(const std::string& sentence, const Proposal<rag::Action>& drawn, double mask) {
+inline LookAhead look_ahead(const std::string& sentence, const rag::Action& drawn, double mask) {
   if (std::isnan(drawn.logprob) || drawn.tokens == 0)
     throw Error(
         "flare needs log-probabilities and token counts, which this model does not give; ask a server that does");
-  const std::vector<Completion::TokenLogprob> tokens = tokens_of(sentence, drawn.action.token_logprobs);
+  const std::vector<Completion::TokenLogprob> tokens = tokens_of(sentence, drawn.token_logprobs);
   if (tokens.empty()) return {std::exp(static_cast<double>(drawn.logprob) / drawn.tokens), sentence};
   double least = 1;
   std::string kept;
@@ -169,7 +169,7 @@ inline Task<void> run_flare(Path* path, BaselineOptions options) {
   for (std::uint32_t round = 0; round < options.rounds; ++round) {
     std::optional<Proposal<rag::Action>> next = co_await path->draw("sentence", path->showing(documents));
     LookAhead ahead{1, ""};
-    if (next) ahead = look_ahead(first_sentence(next->action.text), *next, options.mask);
+    if (next) ahead = look_ahead(first_sentence(next->action.text), next->action, options.mask);
     if (ahead.probability < options.threshold) {
       co_await path->search(ahead.query);
       documents = path->documents();

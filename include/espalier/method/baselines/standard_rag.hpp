@@ -178,7 +178,7 @@ inline Task<void> run_self_rag(Path* path, BaselineOptions options) {
   if (!verdict) co_return;
   co_await path->take(verdict->action);
   const bool yes = *rag::detail::read_verdict(verdict->action.text);
-  const double sure = std::isnan(verdict->logprob) ? 1 : std::exp(static_cast<double>(verdict->logprob));
+  const double sure = std::isnan(verdict->action.logprob) ? 1 : std::exp(double(verdict->action.logprob));
   const double chance = yes ? sure : 1 - sure;  // of "yes"
   if (!(chance > options.threshold)) {
     co_await path->ask("direct");

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -73,11 +73,9 @@ Sibling find(const auto& tree, NodeId parent, const auto& proposal) {
 /// Adds a child for a proposal. `weight` is its share among the siblings.
 template <class Proposal>
 NodeId add(const Prior& prior, auto& tree, NodeId parent, Proposal&& proposal, float weight, auto state) {
-  const float logprob = proposal.logprob;
-  const std::uint32_t tokens = proposal.tokens;
   const NodeId id = tree.add(parent, std::forward<Proposal>(proposal).action, std::move(state), proposal.kind, weight);
   if (proposal.closed != Reason::none) tree.prune(id, proposal.closed);
-  else prior.note(tree, id, logprob, tokens);
+  else prior.note(tree, id);
   return id;
 }
 
