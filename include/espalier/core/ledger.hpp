@@ -17,7 +17,8 @@
 
 namespace espalier {
 
-/// Logical costs by purpose. Stored in the tree. Independent of caches, retries and clocks.
+/// Logical costs by purpose. Stored in the tree. Independent of caches, retries and clocks. What few searches call is a
+/// template, so that the others compile without it.
 class Ledger {
  public:
   /// Logical costs of one purpose: what a search asked for, whoever paid.
@@ -71,6 +72,7 @@ class Ledger {
 
     /// True if it is nearer to the root, or of the earlier sibling or sample. This order does not depend on time. One
     /// that was read from a file goes before all others, because a file does not say where it was drawn.
+    template <class = void>
     [[nodiscard]] bool before(const Unread& other) const {
       return std::tie(rank_, seed_, sample_, text, cut_at) <
              std::tie(other.rank_, other.seed_, other.sample_, other.text, other.cut_at);
@@ -125,6 +127,7 @@ class Ledger {
     return static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) * (densest > 0 ? densest : english)));
   }
   /// Begins a part of a search with these costs so far.
+  template <class = void>
   void follow(const Ledger& search) {
     before = std::make_shared<const Ledger>(search);
     calls_left = search.calls_left;
@@ -139,6 +142,7 @@ class Ledger {
   /// The first completion of each purpose that could not be read, if there is one.
   [[nodiscard]] const std::map<std::string, Unread, std::less<>>& first_unread() const { return first_unread_; }
   /// Counts a completion that could not be read.
+  template <class = void>
   void add_unread(std::string_view purpose, Unread one) {
     Costs& costs = (*this)[purpose];
     ++costs.unread;
@@ -146,6 +150,7 @@ class Ledger {
     remember(std::string(purpose), std::move(one));
   }
   /// Keeps it if it is the purpose's first, whatever the order in which they come.
+  template <class = void>
   void remember(std::string purpose, Unread one) {
     const auto [it, fresh] = first_unread_.try_emplace(std::move(purpose), one);
     if (!fresh && one.before(it->second)) it->second = std::move(one);
@@ -155,6 +160,7 @@ class Ledger {
     for (const auto& [purpose, costs] : by_purpose_) sum += costs;
     return sum;
   }
+  template <class = void>
   Ledger& operator+=(const Ledger& o) {
     for (const auto& [purpose, costs] : o.by_purpose_) (*this)[purpose] += costs;
     for (const auto& [purpose, one] : o.first_unread_) remember(purpose, one);
@@ -177,6 +183,7 @@ class Ledger {
     return true;
   }
   /// Takes out a part that these costs hold. What was executed stays executed.
+  template <class = void>
   Ledger& operator-=(const Ledger& part) {
     for (const auto& [purpose, costs] : part.by_purpose_) {
       const Costs left = (*this)[purpose] -= costs;

@@ -33,7 +33,7 @@ inline constexpr auto when_done = [](const auto& policy, const auto& tree, std::
 };
 
 /// Takes what a policy says into what was said before, and what it cuts out of the siblings that are left.
-inline void combine(Verdict& all, std::vector<NodeId>& left, const Verdict& verdict) {
+void combine(Verdict& all, std::vector<NodeId>& left, const auto& verdict) {
   all.enough = all.enough || verdict.enough;
   all.cut.insert(all.cut.end(), verdict.cut.begin(), verdict.cut.end());
   for (const auto& [id, reason] : verdict.cut) std::erase(left, id);
