@@ -1,5 +1,6 @@
 // Rollouts whose steps become nodes.
 #include <espalier/search/mcts_task.hpp>
+#include <espalier/search/rollout.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
 #include <doctest/doctest.h>

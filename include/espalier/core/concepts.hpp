@@ -85,13 +85,9 @@ concept HasTypes = requires {
 template <class R>
 using element_t = std::iter_reference_t<decltype(std::ranges::begin(std::declval<R&>()))>;
 template <class E>
-concept HasKinds = requires(E& env, const typename E::State& s) {
-  typename element_t<decltype(env.kinds(s))>;
-};
+concept HasKinds = requires(E& env, const typename E::State& s) { typename element_t<decltype(env.kinds(s))>; };
 template <class E>
-concept HasPropose = requires {
-  requires std::convertible_to<element_t<proposals_t<E>>, Proposal<typename E::Action>>;
-};
+concept HasPropose = std::convertible_to<element_t<proposals_t<E>>, Proposal<typename E::Action>>;
 template <class E>
 concept HasStep = requires(E& env, const typename E::State& s, const typename E::Action& a, const Context& context) {
   requires std::convertible_to<awaited_t<decltype(step(env, s, a, context))>, typename E::State>;

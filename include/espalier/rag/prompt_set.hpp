@@ -8,10 +8,11 @@
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/render.hpp>
 
+#include <dirent.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -72,20 +73,22 @@ class PromptSet {
       : PromptSet(std::make_shared<const Protocol>(std::move(protocol)), std::move(texts)) {}
 
   /// The same set, with texts replaced by the files `DIR/<purpose>.txt` that exist. Any other .txt file is an error.
-  [[nodiscard]] PromptSet replaced_from(const std::filesystem::path& folder) const {
-    if (!std::filesystem::is_directory(folder)) throw InputError(folder.string(), 0, "", "is not a folder of prompts");
+  [[nodiscard]] PromptSet replaced_from(const std::string& folder) const {
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), ::closedir);
+    if (!listing) throw InputError(folder, 0, "", "is not a folder of prompts");
     PromptSet other = *this;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      if (entry.path().extension() != ".txt") continue;
-      const Protocol::Purpose* purpose = protocol_->purpose(entry.path().stem().string());
-      if (purpose == nullptr)
-        throw InputError(entry.path().string(), 0, "", "no prompt of " + protocol_->method + " has this name");
-      const std::string text = espalier::detail::read_input(entry.path().string(), 1 << 20);
+    while (const dirent* entry = ::readdir(listing.get())) {
+      const std::string_view file = entry->d_name;
+      if (file.size() <= 4 || !file.ends_with(".txt")) continue;
+      const std::string path = folder + (folder.ends_with('/') ? "" : "/") + std::string(file);
+      const Protocol::Purpose* purpose = protocol_->purpose(file.substr(0, file.size() - 4));
+      if (purpose == nullptr) throw InputError(path, 0, "", "no prompt of " + protocol_->method + " has this name");
+      const std::string text = espalier::detail::read_input(path, 1 << 20);
       for (std::size_t i = 0, length = 0; i < text.size(); i += length)
         if ((length = espalier::detail::utf8_sequence(text, i)) == 0)
-          throw InputError(entry.path().string(), 0, "", "byte " + std::to_string(i + 1) + " is not UTF-8");
+          throw InputError(path, 0, "", "byte " + std::to_string(i + 1) + " is not UTF-8");
       other.texts_[purpose->name] = text;
-      other.check(*purpose, entry.path().string());
+      other.check(*purpose, path);
     }
     return other;
   }

@@ -6,9 +6,9 @@
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <queue>
-#include <ranges>
 #include <utility>
 #include <vector>
 

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <ranges>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>

@@ -12,7 +12,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <ranges>
+#include <iterator>
 #include <utility>
 #include <vector>
 

@@ -5,8 +5,8 @@
 #include <espalier/core/task.hpp>
 
 #include <cstdint>
+#include <iterator>
 #include <optional>
-#include <ranges>
 #include <span>
 #include <type_traits>
 #include <utility>

@@ -7,7 +7,7 @@
 #include <espalier/search/detail/tree_search.hpp>
 
 #include <cstdint>
-#include <ranges>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
+#include <iterator>
 #include <vector>
 
 namespace espalier::detail {
