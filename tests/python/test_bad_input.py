@@ -88,7 +88,7 @@ def test_what_is_no_folder_of_a_finished_run_is_called_so(tmp_path: Path, place:
         assert said in refused(3, *command).replace("summary.json", "run.json")
 
 
-def test_only_a_file_is_replaced(files: Path, tmp_path: Path):
+def test_only_a_file_is_replaced_or_read_more_than_once(files: Path, tmp_path: Path):
     (null, pipe, named), file = (tmp_path / name for name in ("null", "pipe", "named")), tmp_path / "file.jsonl"
     null.symlink_to("/dev/null")
     os.mkfifo(pipe)
@@ -97,6 +97,8 @@ def test_only_a_file_is_replaced(files: Path, tmp_path: Path):
         said = refused(3, "questions", files / "questions.jsonl", "--out", out)
         assert f"{out}: cannot be written: it is no file" in said
     assert espalier("questions", files / "questions.jsonl", "--out", named).returncode == 0
+    line = ["answer", *inputs(files), "--questions", pipe, "--out", tmp_path / "out", "--dry-run"]
+    assert "a pipe gives its text once" in refused(2, *line)
     assert null.is_char_device() and pipe.is_fifo() and named.is_symlink() and len(list(tmp_path.iterdir())) == 4
     with pytest.raises(OSError, match="pipe"):
         esp.tracking.jsonl(pipe)({}, 0)

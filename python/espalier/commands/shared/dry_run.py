@@ -15,12 +15,13 @@ from ...runs.given import others_of
 from ...runs.job import check
 from ...runs.summary import table
 
-GUESS = "  Another model writes other texts and takes other branches: expect a factor of two or more."
 HELD = "  {} holds a run: the same options and inputs go on with it, others are refused (--overwrite starts anew)"
 
 
 def dry_run(task: str, settings: Mapping[str, Any], config: Mapping[str, Any], *, as_json: bool) -> None:
     """Checks options and inputs as a run does, and prints what would be run."""
+    if pipes := [name for name in ("questions", "corpus") if Path(settings.get(name) or "").is_fifo()]:
+        raise ValueError(f"--dry-run reads {pipes[0]} more than once, and a pipe gives its text once: name a file")
     check(task, settings, files=True)
     models = dict(models_here(settings))
     chosen = _core.read_questions(settings["questions"], settings["limit"] or 0, False)
@@ -73,4 +74,4 @@ def print_estimate(estimate: Mapping[str, Any]) -> None:
     say(*(f"  {line}" for line in table(("purpose", *(count.replace("_", " ") for count in COUNTS)), rows)))
     usd = estimate["usd"]
     say("  no cost without --price in=USD,out=USD" if usd is None else f"  about {usd:,.2f} USD at the given prices")
-    say(GUESS)
+    say("  Another model writes other texts and takes other branches: expect a factor of two or more.")
