@@ -3,6 +3,7 @@
 #include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace espalier::detail {
 
@@ -67,6 +69,15 @@ inline std::string read_input(const std::string& path, std::size_t most = std::s
       throw InputError(path, 0, "", "has more than the " + std::to_string(most >> 10) + " KiB that are read here");
   });
   return bytes;
+}
+
+/// The names in a folder. Throws InputError.
+inline std::vector<std::string> names_in(const std::string& folder) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), &::closedir);
+  if (!listing) throw InputError(folder, 0, "", std::string("is no folder to read: ") + std::strerror(errno));
+  std::vector<std::string> names;
+  while (const ::dirent* entry = ::readdir(listing.get())) names.emplace_back(entry->d_name);
+  return names;
 }
 
 /// Identity of a file's bytes. Throws InputError.

@@ -17,8 +17,7 @@
 
 namespace espalier {
 
-/// Logical costs by purpose. Stored in the tree. Independent of caches, retries and clocks. What few searches call is a
-/// template, so that the others compile without it.
+/// Logical costs by purpose. Stored in the tree. Independent of caches, retries and clocks.
 class Ledger {
  public:
   /// Logical costs of one purpose: what a search asked for, whoever paid.
@@ -73,7 +72,7 @@ class Ledger {
     /// True if it is nearer to the root, or of the earlier sibling or sample. This order does not depend on time. One
     /// that was read from a file goes before all others, because a file does not say where it was drawn.
     template <class = void>
-    [[nodiscard]] bool before(const Unread& other) const {
+    [[nodiscard]] bool before(const Unread& other) const {  // a template: only who calls it compiles it
       return std::tie(rank_, seed_, sample_, text, cut_at) <
              std::tie(other.rank_, other.seed_, other.sample_, other.text, other.cut_at);
     }

@@ -8,8 +8,6 @@
 #include <espalier/rag/parse.hpp>
 #include <espalier/rag/render.hpp>
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -74,13 +72,10 @@ class PromptSet {
 
   /// The same set, with texts replaced by the files `DIR/<purpose>.txt` that exist. Any other .txt file is an error.
   [[nodiscard]] PromptSet replaced_from(const std::string& folder) const {
-    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(folder.c_str()), ::closedir);
-    if (!listing) throw InputError(folder, 0, "", "is not a folder of prompts");
     PromptSet other = *this;
-    while (const dirent* entry = ::readdir(listing.get())) {
-      const std::string_view file = entry->d_name;
+    for (const std::string& file : espalier::detail::names_in(folder)) {
       if (file.size() <= 4 || !file.ends_with(".txt")) continue;
-      const std::string path = folder + (folder.ends_with('/') ? "" : "/") + std::string(file);
+      const std::string path = folder + (folder.ends_with('/') ? "" : "/") + file;
       const Protocol::Purpose* purpose = protocol_->purpose(file.substr(0, file.size() - 4));
       if (purpose == nullptr) throw InputError(path, 0, "", "no prompt of " + protocol_->method + " has this name");
       const std::string text = espalier::detail::read_input(path, 1 << 20);
