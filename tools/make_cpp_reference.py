@@ -98,7 +98,8 @@ def signature(code: str) -> str:
             end = at
             break
     rest = re.sub(r" (override|= default|noexcept)\b", "", " ".join(rest[:end].split()))
-    return (" ".join(head.split()) + "\n" if head else "") + rest + ";"
+    written = "" if head == "template <class = void>" else " ".join(head.split())  # it is for the compiler's time alone
+    return (written + "\n" if written else "") + rest + ";"
 
 
 def kind_of(code: str) -> str:

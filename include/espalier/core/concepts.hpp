@@ -85,7 +85,9 @@ concept HasTypes = requires {
 template <class R>
 using element_t = std::iter_reference_t<decltype(std::ranges::begin(std::declval<R&>()))>;
 template <class E>
-concept HasKinds = requires(E& env, const typename E::State& s) { typename element_t<decltype(env.kinds(s))>; };
+concept HasKinds = requires(E& env, const typename E::State& s) {
+  requires std::convertible_to<element_t<decltype(env.kinds(s))>, Kind>;
+};
 template <class E>
 concept HasPropose = std::convertible_to<element_t<proposals_t<E>>, Proposal<typename E::Action>>;
 template <class E>

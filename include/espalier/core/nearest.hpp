@@ -28,8 +28,7 @@ inline std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 /// The candidate nearest to `name`, the first of equals. Empty if more than a third of the name would have to change.
-template <class Candidates>
-std::string nearest(std::string_view name, const Candidates& candidates) {
+std::string nearest(std::string_view name, const auto& candidates) {
   std::string best;
   std::size_t bound = (name.size() + 1) / 3 + 1;
   for (std::string_view candidate : candidates) {
@@ -43,8 +42,7 @@ std::string nearest(std::string_view name, const Candidates& candidates) {
 }
 
 /// The end of a message about an unknown name: ", did you mean 'x'?", or nothing if no candidate is near.
-template <class Candidates>
-std::string did_you_mean(std::string_view name, const Candidates& candidates) {
+std::string did_you_mean(std::string_view name, const auto& candidates) {
   const std::string near = nearest(name, candidates);
   return near.empty() ? near : ", did you mean '" + near + "'?";
 }

@@ -30,8 +30,6 @@ namespace espalier::backend {
 class HttpClient {
  public:
   using Id = std::uint64_t;
-
-  HttpClient() = default;
   ~HttpClient() {
     for (auto& [id, exchange] : exchanges_) stop(*exchange);
   }

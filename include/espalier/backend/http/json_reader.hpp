@@ -106,6 +106,11 @@ std::optional<T> first_field(simdjson::dom::element object, const Names& names) 
   return std::nullopt;
 }
 
+/// A text as it stands, any other value as JSON.
+inline std::string text_or_json(simdjson::dom::element value) {
+  return value.is_string() ? std::string(std::string_view(value)) : simdjson::minify(value);
+}
+
 /// An embedding as a list of numbers. Throws BackendError (transport) if it is empty or no list of floats.
 inline Embedding read_embedding(simdjson::dom::element value) {
   Embedding embedding;

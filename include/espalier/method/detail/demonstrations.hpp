@@ -29,14 +29,13 @@ struct Mark {
 
 /// The form of a prompt, and what it asks. Constant data costs the compiler no code.
 struct PromptTemplate {
-  struct Part {
-    const char *heading, *slot;  ///< the slot stands below the heading
-  };
   struct Form {
     const char* purpose;
     const char* returns[3];  ///< roles of tags
-    Part parts[4];           ///< what is shown
-    const char* reply;       ///< the heading below which the model writes
+    struct {
+      const char *heading, *slot;  ///< the slot stands below the heading
+    } parts[4];                    ///< what is shown
+    const char* reply;             ///< the heading below which the model writes
     Protocol::ScoreForm scores{};
   } form;
   const char* task;

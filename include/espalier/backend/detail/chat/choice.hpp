@@ -90,11 +90,11 @@ class Choice {
     add_calls(message, piece);
     for (const char* name : {"finish_reason", "done_reason"})
       if (simdjson::dom::element told; !part[name].get(told) && !told.is_null()) {
-        const std::string reason = told.is_string() ? std::string(std::string_view(told)) : simdjson::minify(told);
+        const std::string reason = text_or_json(told);
         if (!reason.empty() && (!finish || reason != "stop")) finish = reason;  // no later "stop" undoes another end
       }
     static constexpr std::string_view stopped[] = {"stop_reason", "matched_stop"};
-    if (const auto reported = first_field<std::string_view>(part, stopped); reported && !stop) stop = *reported;
+    if (!stop) stop = first_field<std::string_view>(part, stopped);
     end_token = end_token || first_field<std::int64_t>(part, stopped);
     add_logprobs(part, piece);
     add_sampled(part);
@@ -153,13 +153,13 @@ class Choice {
     simdjson::dom::array parts;
     if (message["tool_calls"].get(parts)) return;
     for (const simdjson::dom::element part : parts) {
-      simdjson::dom::element function, arguments;
+      simdjson::dom::element function;
       if (part["function"].get(function)) continue;
       ToolCall& call = calls[piece ? field<std::uint64_t>(part, "index").value_or(0) : calls.size()];
       if (!piece) call.shown = simdjson::minify(part);
       call.name += field<std::string_view>(function, "name").value_or("");
-      if (function["arguments"].get(arguments)) continue;
-      call.arguments += arguments.is_string() ? std::string(std::string_view(arguments)) : simdjson::minify(arguments);
+      if (const auto arguments = field<simdjson::dom::element>(function, "arguments"))
+        call.arguments += text_or_json(*arguments);
     }
   }
   /// Ids in the form of vLLM, or (log-probability, id, text) in that of SGLang's chats.

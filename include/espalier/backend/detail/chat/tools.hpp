@@ -58,7 +58,7 @@ inline std::optional<std::string> argument_of(const ToolCall& call, std::string_
   simdjson::dom::parser parser;
   simdjson::dom::element arguments, value;
   if (parser.parse(call.arguments).get(arguments) || arguments[parameter].get(value)) return std::nullopt;
-  return value.is_string() ? std::string(std::string_view(value)) : simdjson::minify(value);
+  return text_or_json(value);
 }
 
 /// Appends the calls of a reply to its completion, in the marks of their tags, so that parsers read them like any other

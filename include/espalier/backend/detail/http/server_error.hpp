@@ -23,9 +23,8 @@ struct ServerError {
 /// than 0. If the reply is known to be an error, also {"message":text}, {"detail":...} and {"msg":text}.
 inline std::optional<ServerError> find_error(simdjson::dom::element root, bool failed) {
   const auto text = [](simdjson::dom::element object, std::string_view name) {
-    simdjson::dom::element value;
-    if (object[name].get(value) || value.is_null()) return std::string();
-    return value.is_string() ? std::string(std::string_view(value)) : std::string(simdjson::minify(value));
+    const auto value = field<simdjson::dom::element>(object, name);
+    return value && !value->is_null() ? text_or_json(*value) : std::string();
   };
   const auto described = [&](simdjson::dom::element object) {
     ServerError found{text(object, "message"), text(object, "code"), text(object, "type")};
