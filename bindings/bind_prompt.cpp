@@ -36,7 +36,7 @@ void bind_prompt(py::module_& m) {
   bound
       .def(py::init([](std::string text, double temperature, int max_tokens, std::vector<std::string> stop,
                        std::uint64_t seed, std::uint32_t sample, std::string prefill, std::vector<std::int32_t> ids,
-                       std::string grammar) {
+                       std::string grammar, bool keep_tokens) {
              PromptBody body;
              body.messages.push_back({ids.empty() ? "user" : "", std::move(text)});
              if (!prefill.empty() && !ids.empty())
@@ -45,13 +45,15 @@ void bind_prompt(py::module_& m) {
              body.ids = std::move(ids);
              body.sampling = {.temperature = temperature, .max_tokens = max_tokens, .stop = std::move(stop)};
              body.sampling.grammar = std::move(grammar);
+             body.sampling.keep_tokens = keep_tokens;
              return Prompt(std::make_shared<const PromptBody>(std::move(body)), seed, sample);
            }),
            py::arg("text"), py::kw_only(), py::arg("temperature") = 0.0, py::arg("max_tokens") = 512,
            py::arg("stop") = py::list(), py::arg("seed") = 0, py::arg("sample") = 0, py::arg("prefill") = "",
-           py::arg("ids") = py::list(), py::arg("grammar") = "",
+           py::arg("ids") = py::list(), py::arg("grammar") = "", py::arg("keep_tokens") = false,
            "A bare prompt: one user message. `prefill`: how the answer begins; the model goes on from there. `ids`: a "
-           "raw prompt as token ids, sent in place of the text. `grammar`: GBNF that the text must follow.")
+           "raw prompt as token ids, sent in place of the text. `grammar`: GBNF that the text must follow. "
+           "`keep_tokens`: the completion's `token_ids` and `logprobs` are wanted.")
       .def_property_readonly("text", &Prompt::text, "The last message's content.")
       .def_property_readonly("purpose", &Prompt::purpose, "What it is for: 'rollout', 'termination' ...")
       .def_property_readonly(

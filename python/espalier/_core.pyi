@@ -57,6 +57,7 @@ class Prompt:
     def __init__(
         self, text: str, *, temperature: float = ..., max_tokens: int = ..., stop: Sequence[str] = ...,
         seed: int = ..., sample: int = ..., prefill: str = ..., ids: Sequence[int] = ..., grammar: str = ...,
+        keep_tokens: bool = ...,
     ) -> None: ...  # fmt: skip
     grammar: Final[str]
     keep_tokens: Final[bool]

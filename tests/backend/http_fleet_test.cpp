@@ -479,17 +479,17 @@ TEST_CASE("the first reply is waited for from the first message on, later ones f
   w.watch->replied("slow");
   w.watch->sent("slow", start);
   w.watch->look(start + 40 * s);
-  CHECK(w.said == std::vector<std::string>{"no reply for 30 s: silent"});
+  CHECK(w.said == std::vector<std::string>{"no good reply for 30 s: silent"});
   w.watch->failed("slow", "POST slow: reset", start + 50 * s);
   w.watch->look(start + 79 * s);
   CHECK(w.said.size() == 1);
   w.watch->look(start + 80 * s);
   REQUIRE(w.said.size() == 2);
-  CHECK(w.said[1] == "no reply for 30 s: POST slow: reset");
+  CHECK(w.said[1] == "no good reply for 30 s: POST slow: reset");
   w.watch->replied("slow");
   w.watch->failed("slow", "POST slow: reset", start + 81 * s);
   w.watch->look(start + 110 * s);
-  CHECK(w.watch->trouble() == "no reply for 30 s: silent");
+  CHECK(w.watch->trouble() == "no good reply for 30 s: silent");
 }
 
 TEST_CASE("one living server beside a silent, dead or broken one is enough") {

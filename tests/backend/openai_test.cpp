@@ -41,11 +41,11 @@ std::string choices(const std::vector<int>& indices, const std::string& usage = 
 OpenAiOptions options(const FaultServer& server, OpenAiOptions more = {}) {
   return test::served_at(server.url("/v1"), std::move(more));
 }
-/// `count` samples of one sampled prompt.
+/// `count` samples of one sampled prompt, whose bodies are equal, not the same.
 std::vector<Prompt> samples(std::uint32_t count, std::uint64_t seed = 100) {
-  const auto shared = test::body({{"user", "q"}}, {.temperature = 1});
   std::vector<Prompt> prompts;
-  for (std::uint32_t i = 0; i < count; ++i) prompts.emplace_back(shared, seed, i);
+  for (std::uint32_t i = 0; i < count; ++i)
+    prompts.emplace_back(test::body({{"user", "q"}}, {.temperature = 1}), seed, i);
   return prompts;
 }
 /// What comes of one greedy prompt in two attempts when the server sends `reply`.
@@ -706,7 +706,7 @@ TEST_CASE("a key that is a common word changes no reply, and what a server says 
     CHECK(outcome(key, 200, chat_reply(text)).value().text == text);
     const auto said = [&](const std::string& reply) { return test::failure_of(outcome(key, 401, reply)).message; };
     CHECK(said(R"({"error":{"message":")" + text + R"("}})").size() < 300);
-    CHECK(said(std::string(5000, key[0])).size() < 300);
+    CHECK(said(std::string(5000, key[0])).size() < 400);
     CHECK(test::holds(said("<" + key + ">"), ": <[key]>"));
     CHECK(test::holds(said("<" + key + key + ">"), ": <[key][key]>"));
   }

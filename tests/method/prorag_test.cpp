@@ -223,24 +223,6 @@ TEST_CASE("a path ends at its depth, without an answer in a search, with a force
   CHECK_FALSE(output::best_answer(Bench(model).answer({}, options)));
 }
 
-TEST_CASE("tags inside documents do nothing") {
-  const rag::Tree tree = Bench(script()).answer({});
-  CHECK(output::best_answer(tree)->text == "Paris");
-  Scripted model = script();
-  bool seen = false;
-  model.on("rollout", [&seen](const Prompt& p) {
-    const std::string_view history = *p.slot("history");
-    if (holds(history, "42")) {
-      seen = true;
-      CHECK_FALSE(holds(history, "<answer>42"));
-      CHECK(holds(history, "&lt;answer>42&lt;/answer>"));
-    }
-    return next_step(p);
-  });
-  Bench(model).answer({});
-  CHECK(seen);
-}
-
 TEST_CASE("a judge compares visited siblings once a parent, sees no outcome, and its words are kept") {
   Scripted model = script();
   std::vector<std::string> prompts;

@@ -7,7 +7,7 @@ from typing import Any
 
 import espalier as esp
 import pytest
-from conftest import needs_journal
+from conftest import needs_journal, told
 from espalier.errors import BackendError
 
 pytestmark = needs_journal
@@ -164,6 +164,12 @@ def test_eval_and_annotate_take_functions(data: dict[str, Path], tmp_path: Path)
     assert judge.batches
 
 
+def test_expand_says_that_it_asks_no_values(data: dict[str, Path], tmp_path: Path):
+    chosen = {"method": "decouple", "set": {"values": "server", "simulations": 2}, "values": lambda texts: []}
+    run = esp.expand(**asked(data, tmp_path, **chosen), limit=1)
+    assert "--values was not asked" in run.summary["notes"]["answers.jsonl"]
+
+
 @pytest.mark.parametrize("key", ["model", "models"])
 def test_thinking_is_refused_where_no_server_is_told_of_it(key: str, data: dict[str, Path], tmp_path: Path):
     model = Counted()
@@ -176,8 +182,13 @@ def test_thinking_is_refused_where_no_server_is_told_of_it(key: str, data: dict[
 
 def test_tools_are_refused_where_a_model_is_not_told_of_them(data, tmp_path):
     model, chosen = Counted(), {"set": {"protocol": "tools"}}
-    with pytest.raises(ValueError, match="option 'protocol' cannot be tools beside a function or hf: as model"):
-        esp.answer(**asked(data, tmp_path / "out", model=model, model_name="fixed", **chosen))
+    search, questions = esp.DecExRag(form="policy", **chosen), [esp.Question("q")]
+    for call in (
+        lambda: esp.answer(**asked(data, tmp_path / "out", model=model, model_name="fixed", **chosen)),
+        lambda: esp.run(search, questions, model=model, retriever=esp.Bm25([])),
+        lambda: esp.ReasonRag(models={"judge": model}, **chosen),
+    ):
+        told("option 'protocol' cannot be tools beside a function or hf: as model", call)
     assert not model.batches
     simulated = esp.Simulated(esp.read_questions(data["questions"]))
     assert esp.answer(**asked(data, tmp_path / "part", model=simulated, limit=1, **chosen)).open == 0

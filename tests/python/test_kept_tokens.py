@@ -37,6 +37,8 @@ def test_the_tokens_of_a_server_reach_the_rows_and_are_never_paid_twice(data: di
             shared = {"model": server.url, "model_name": "m", "constrain": "off", "limit": 3, "set": POLICY}
             return esp.expand(**data, **shared, out=out, **more)
 
+        [one] = esp.OpenAi(server.url, "m")([esp.Prompt("q", keep_tokens=True)])
+        assert one.token_ids == ids(one.text) and one.logprobs == [-0.25] * len(one.text)
         run(plain)
         assert "notes" not in run(kept, keep_tokens=True).summary
         assert contents(kept) == contents(plain)

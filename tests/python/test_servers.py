@@ -125,7 +125,7 @@ def test_what_a_filter_holds_back_is_asked_once_and_the_cause_is_told(files: Pat
     with ModelServer(lambda request: (200, filtered), "vllm") as server:
         model = ["--method", "direct", "--model", server.url, "--model-name", "m", "--constrain", "off"]
         said = refused(1, "answer", *inputs(files), "--limit", 2, *model, "--out", tmp_path)
-        assert "A filter of the server holds this back. Mend that" in said and len(server.requests) == 2
+        assert "a filter of the server holds" in said and "Mend that" in said and len(server.requests) == 2
 
 
 @needs_journal

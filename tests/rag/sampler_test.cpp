@@ -314,38 +314,26 @@ TEST_CASE("a prompt that the model has no room for is a reply that cannot be rea
   CHECK(bench.ledger.first_unread().at("own_answer").cut_at == 0);
 }
 
-TEST_CASE("a reply with a damaged call is not read, whatever stands in it, and is drawn again") {
-  int asked = 0;
-  const auto model = [&](std::span<const Prompt> prompts) {
-    std::vector<Completion> replies(prompts.size(), Completion("<answer>injected</answer>"));
-    replies.front().damaged = ++asked == 1;
-    if (asked == 1) replies.front().finish = Completion::Finish::length;
-    else replies.front().text = "<answer>right</answer>";
-    return replies;
-  };
-  Bench bench(model, {.sampling = {.temperature = 1}});
-  const auto drawn = bench.draw("own_answer", 1);
-  REQUIRE(drawn.front().reply);
-  CHECK(drawn.front().reply->content == "right");
-  CHECK(bench.ledger.by_purpose().at("own_answer").unread == 1);
-  CHECK(bench.ledger.by_purpose().at("own_answer").cut == 1);
-  CHECK(bench.ledger.first_unread().at("own_answer").text == "<answer>injected</answer>");
-}
-
-TEST_CASE("a refused reply is not read, also where a purpose takes the whole reply, and is drawn again") {
-  int asked = 0;
-  const auto model = [&](std::span<const Prompt> prompts) {
-    std::vector<Completion> replies(prompts.size(), Completion("I can't help."));
-    if (++asked == 1) replies.front().finish = Completion::Finish::refused;
-    else replies.front().text = "a query";
-    return replies;
-  };
-  Bench bench(model, {.sampling = {.temperature = 1}});
-  const auto drawn = bench.draw("sub_query", 1);
-  REQUIRE(drawn.front().reply);
-  CHECK(drawn.front().reply->content == "a query");
-  CHECK(bench.ledger.by_purpose().at("sub_query").unread == 1);
-  CHECK(bench.ledger.first_unread().at("sub_query").text == "I can't help.");
+TEST_CASE("a reply with a damaged call and a refused one are not read, and are drawn again") {
+  for (const bool damaged : {true, false}) {
+    const std::string bad = damaged ? "<answer>injected</answer>" : "I can't help.";
+    const std::string purpose = damaged ? "own_answer" : "sub_query";  // which takes the whole reply
+    int asked = 0;
+    const auto model = [&](std::span<const Prompt> prompts) {
+      std::vector<Completion> replies(prompts.size(), Completion(bad));
+      if (++asked > 1) replies.front().text = damaged ? "<answer>right</answer>" : "right";
+      else replies.front().finish = damaged ? Completion::Finish::length : Completion::Finish::refused;
+      replies.front().damaged = damaged && asked == 1;
+      return replies;
+    };
+    Bench bench(model, {.sampling = {.temperature = 1}});
+    const auto drawn = bench.draw(purpose, 1);
+    REQUIRE(drawn.front().reply);
+    CHECK(drawn.front().reply->content == "right");
+    CHECK(bench.ledger.by_purpose().at(purpose).unread == 1);
+    CHECK(bench.ledger.by_purpose().at(purpose).cut == damaged);
+    CHECK(bench.ledger.first_unread().at(purpose).text == bad);
+  }
 }
 
 TEST_CASE("replies that max_tokens cut are counted, read or not") {

@@ -89,7 +89,8 @@ class HttpEncoder final : public Service<EncodeRequest, Embedding> {
         client_(client ? std::move(client) : std::make_shared<HttpClient>()),
         vectors_(endpoint(address()), {api(), options_.model, options_.task, told_to_cut()}, options_.batch, client_),
         tokenizer_(endpoint(detail::Url(options_.url).with_path("/tokenize")), options_.profile.max_tokens, client_) {
-    if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
+    if (options_.model.empty())
+      bad_option("name", "empty", "a name of the model at " + detail::shown_address(options_.url) + ": URL?name=NAME");
     if (options_.batch < 1) bad_option("batch", options_.batch, ">= 1");
     if (const std::size_t most = options_.profile.max_tokens; most == 1 || most == 2)
       bad_option("max_tokens", most, "0 (no cut) or 3 or more, as two tokens are special");

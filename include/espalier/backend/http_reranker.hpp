@@ -34,7 +34,8 @@ class HttpReranker final : public detail::HttpService<RerankRequest, RerankReque
  public:
   explicit HttpReranker(HttpRerankerOptions options, std::shared_ptr<HttpClient> client = nullptr)
       : HttpService(std::move(client), options.http.max_in_flight), options_(std::move(options)) {
-    if (options_.model.empty()) bad_option("model", options_.model, "the model's name, not empty");
+    if (options_.model.empty())
+      bad_option("name", "empty", "a name of the model at " + detail::shown_address(options_.url) + ": URL?name=NAME");
     const detail::Url url(options_.url);
     const std::string path = url.path().size() > 1 ? url.path() : "/rerank";
     if (!path.ends_with("/rerank")) bad_option("url", url.shown(), "an address that ends in /rerank");

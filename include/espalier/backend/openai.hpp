@@ -114,9 +114,9 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
   [[nodiscard]] bool joins(std::span<const Prompt> group, const Prompt& next) const override {
     // llama.cpp tells all ids only of a sample that is alone, and counts the tokens of others in chunks alone.
     const bool alone = next.sampling().keep_tokens && server_.dialect().server == Server::llamacpp;
-    return !alone && group.size() < server_.most_samples() && !next.greedy() &&
-           next.shared_body() == group.back().shared_body() && next.seed() == group.back().seed() &&
-           next.sample() == group.back().sample() + 1;
+    return !alone && group.size() < server_.most_samples() && !next.greedy() && next.seed() == group.back().seed() &&
+           next.sample() == group.back().sample() + 1 &&
+           (next.shared_body() == group.back().shared_body() || next.body() == group.back().body());
   }
   /// First come, first served, but for llama.cpp, whose slots share nothing: each holds what it read last. There the
   /// oldest question goes first, and each has one message there, its newest: so searches go depth-first in their slots.

@@ -21,9 +21,8 @@
 
 namespace espalier::backend {
 
-/// A trained head over embeddings: tanh(weight . embedding + bias), one for plans and one for searches. Its file is of
-/// safetensors, as `espalier train value` writes it: plan.weight and search.weight with d numbers, plan.bias and
-/// search.bias with one, all as 4-byte floats.
+/// A trained head over embeddings: tanh(weight . embedding + bias), for plans and for searches. Its file is of
+/// safetensors: plan.weight and search.weight with d numbers, plan.bias and search.bias with one, as 4-byte floats.
 class ValueHead {
  public:
   /// Throws InputError that names the file and the tensor.

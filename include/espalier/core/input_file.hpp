@@ -23,9 +23,8 @@
 
 namespace espalier::detail {
 
-/// Opens a file to read and returns its descriptor. It is a regular file or a pipe, as `<(command)` and /dev/stdin are.
-/// Throws InputError for anything else, which may have no end, for a file whose bytes are not there, and for a named
-/// pipe without a byte in five seconds.
+/// Opens a file to read: a regular file or a pipe, as `<(command)` and /dev/stdin are. Returns its descriptor. Throws
+/// InputError for others, for a file whose bytes are not there, and for a named pipe without a byte in five seconds.
 inline int open_input(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   const auto fail = [&](const char* why) {

@@ -29,6 +29,7 @@ struct Sampling {
   std::string extra_body = {};         ///< a JSON object merged into the request body, "" = none
   std::string grammar = {};            ///< GBNF that a reply must follow (llm/grammar.hpp), "" = none
   bool keep_tokens = false;            ///< ask for Completion::sampled, if that changes no text
+  bool operator==(const Sampling&) const = default;
 };
 
 /// Everything of a request except seed and sample index. Immutable, and shared by all samples of one prompt.
@@ -37,6 +38,7 @@ struct PromptBody {
   struct Message {
     std::string role;
     std::string content;
+    bool operator==(const Message&) const = default;
   };
 
   /// A named piece of the message that a prompt shows: a slot's value or one rendered segment. [begin, end) in bytes.
@@ -44,6 +46,7 @@ struct PromptBody {
     std::string name;
     std::uint32_t begin = 0;
     std::uint32_t end = 0;
+    bool operator==(const Span&) const = default;
   };
 
   std::vector<Message> messages;             ///< role "" = a raw prompt. An assistant message at the end is continued
@@ -55,6 +58,7 @@ struct PromptBody {
   std::uint64_t affinity = 0;  ///< hint: equal values should go to one server, 0 = none. Never in a key
   std::uint32_t after = 0;     ///< messages after the one that holds the slots, such as an unread reply
 
+  bool operator==(const PromptBody&) const = default;
   /// The text of the message that holds the slots.
   [[nodiscard]] const std::string& shown() const { return messages[messages.size() - 1 - after].content; }
 };

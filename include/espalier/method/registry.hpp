@@ -23,8 +23,7 @@ inline auto& methods() {
 
 }  // namespace detail
 
-/// Registers a method under a name. Use a namespace-scope variable, so that it runs before main():
-/// `inline const Registered<Mine> mine("mine");`
+/// Registers a method under a name: `inline const Registered<Mine> mine("mine");` at namespace scope.
 template <class Mine>
 struct Registered {
   /// `args` are the constructor arguments of each new Mine.

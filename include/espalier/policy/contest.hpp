@@ -15,8 +15,7 @@
 /// is exact, and Halving, which may choose another one than all rollouts would.
 namespace espalier {
 
-/// What is known of the mean of a candidate's rewards in [0, 1] while some of its rollouts are not drawn. A rollout
-/// that cannot be read has no reward and does not count.
+/// What is known of the mean of a candidate's rewards in [0, 1] while some of its rollouts are not drawn or not read.
 struct Tally {
   double sum = 0;            ///< of the rewards so far
   std::uint32_t read = 0;    ///< the number of rewards so far

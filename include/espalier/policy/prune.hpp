@@ -157,9 +157,8 @@ class Vote {
 };
 
 /// Compares the values of one kind with a threshold: the best one, or their mean over the samples, in which a child
-/// counts by its prior. If that is strictly above it, enough is known and the other kinds are cut or skipped. Otherwise
-/// that kind is cut. Does nothing while no child of the kind has a value. A value up to 1e-6 above the threshold equals
-/// it, since shares like 3/5 are rounded.
+/// counts by its prior. If that is strictly above it, the other kinds are cut or skipped, else that kind is cut. Does
+/// nothing while no child of the kind has a value. Up to 1e-6 above the threshold equals it, as shares are rounded.
 class ThresholdSkip {
  public:
   enum class Of : std::uint8_t { best, mean };

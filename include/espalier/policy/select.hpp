@@ -56,8 +56,7 @@ double mean_under_way(FirstPlay rule, double number, const Node<Value>& parent, 
 
 }  // namespace detail
 
-/// UCT (Kocsis and Szepesvari 2006): mean + w sqrt(ln N_parent / N). A child without visits counts as visited once,
-/// with the mean that `first_play` gives it.
+/// UCT (Kocsis and Szepesvari 2006): mean + w sqrt(ln N_parent / N). Without visits N is 1 and the mean `first_play`'s.
 class Uct {
  public:
   struct Options {

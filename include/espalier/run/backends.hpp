@@ -73,12 +73,14 @@ inline EncoderBackend make_client(backend::HttpEncoderOptions options, const std
 inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& settings,
                                const std::vector<rag::Example>& examples, const sim::Skills& skills) {
   const std::string& source = model.model;
+  const char* named = model.purpose.empty() ? "model-name" : "model-for";
   const std::vector<std::string> endpoints = settings.endpoints_for(model.purpose);
   if (!is_url(source) && !endpoints.empty())
     bad_option("endpoint", backend::detail::shown_address(endpoints.front()), "none beside a model without a URL");
   if (const auto given = settings.given.models.find(source); given != settings.given.models.end())
     return open_given(given->second, model.name, settings.journal.replay);
   if (source == "simulated") {
+    if (!model.name.empty()) bad_option(named, model.name, "none beside the simulated model: is --model missing?");
     sim::Model simulated(examples, skills);
     const Hash fingerprint = simulated.fingerprint();
     return {std::make_unique<BatchService<Prompt, Completion, sim::Model>>(std::move(simulated)), fingerprint, source,
@@ -89,7 +91,7 @@ inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& 
     bad_option("model", backend::detail::shown_address(source),
                "simulated, gguf:FILE, hf:FOLDER, or a server's: --model http://HOST/v1 --model-name NAME");
   if (model.name.empty())
-    bad_option(model.purpose.empty() ? "model-name" : "model-for", "empty",
+    bad_option(named, "empty",
                "the name of a model of " + backend::detail::shown_address(source) + ", whose /models lists them");
 #ifdef ESPALIER_HAS_CURL
   if (backend::detail::is_scorer(source)) {

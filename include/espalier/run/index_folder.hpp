@@ -21,8 +21,7 @@
 
 namespace espalier::run::detail {
 
-/// DIR/index.json: the parts of an index, each a checked file `DIR/<part>.bin` with its identity. It is written last,
-/// so the folder of an unfinished build is not an index.
+/// DIR/index.json: an index's parts, each a checked file `DIR/<part>.bin` with its identity. It is written last.
 struct IndexManifest {
   static constexpr const char* name = "index.json";
   std::map<std::string, std::string> fields{{"format", "1"}};  ///< as JSON, under "part.name"

@@ -57,8 +57,7 @@ class Job {
     if (settings_.execution.open_questions == 0) settings_.execution.open_questions = 4 * settings_.execution.in_flight;
   }
 
-  /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, and std::invalid_argument for
-  /// options that do not match the folder's earlier run.
+  /// Runs to the end. Throws InputError for bad data, StoreError for a bad journal, std::invalid_argument for options.
   RunResult operator()(const ProgressHook& hook = nullptr, const OutputHook& add_outputs = nullptr) {
     return detail::with_files([&] { return run(hook, add_outputs, false); });
   }
@@ -158,6 +157,8 @@ class Job {
     };
     for (const auto& [server, remark] : settings_.servers.watch->remarks()) note(remark);
     if (const auto old = services.renewed()) note(fmt::format("{} failures in the journal were asked again", old));
+    if (expanding() && !settings_.values.source.empty())
+      note("--values was not asked: `answer` asks it, expand labels");
     for (const auto& [purpose, why] : constrain.refused)
       note(fmt::format("the grammar of '{}' was refused, so its replies are free: {}", purpose, why));
     for (const std::string& broken : harvest.broken_grammars()) note(broken);

@@ -167,8 +167,7 @@ class WrittenOnly {
 };
 
 /// Throws std::invalid_argument if a prompt that the task can ask cannot be sent to its server, such as one with a
-/// grammar to a server without a field for it. All questions would stay open. `turn` is called while a server is asked
-/// what it is. Without it none is asked.
+/// grammar. All questions would stay open. `turn` is called while a server is asked what it is. null = none is asked.
 inline void check_servers(const Settings& settings, const method::Method& method,
                           const std::function<void()>& turn = nullptr) {
   const auto asks = [](const Settings::ModelFor& one) { return is_model_server(one.model); };

@@ -108,8 +108,7 @@ struct Settings {
     std::string folder;
     bool overwrite = false;
   };
-  /// The backends that a program hands to a run. A setting names one in place of a URL: "given" for the retriever, the
-  /// encoder and the values, and a key of `models`.
+  /// Backends of a program. A setting names one in place of a URL: "given", for models a key of `models`.
   struct GivenBackends {
     static constexpr const char* source = "given";
     std::map<std::string, Given<Prompt, Completion>> models;  ///< by "given", or "given:PURPOSE" for one purpose

@@ -117,8 +117,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     return all;
   }
 
-  /// Draws proposals for every place of the beam and adds the chosen ones as children. A reply is drawn again from what
-  /// the whole depth leaves of the budget.
+  /// Adds the chosen proposals of every place of the beam. Unread ones are drawn again from the whole depth's budget.
   Task<void> add_children(auto* env, auto* tree, std::vector<BeamNode>* beam) {
     std::vector<detail::Ask> asks;
     for (BeamNode& place : *beam) asks.push_back({&place, place.kind, draws(place), 0, calls(*beam) - draws(place)});

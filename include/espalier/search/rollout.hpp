@@ -14,8 +14,7 @@
 
 namespace espalier {
 
-/// Means that rollouts use the environment of the search itself and that their steps become nodes, so a later selection
-/// of them costs nothing. Supported by Mcts.
+/// Rollouts in the search's own environment, whose steps become nodes, so that to choose them later costs nothing.
 struct Grafted {};
 
 /// A policy of rollouts: each legal kind is equally likely, and so are the first `width` proposals of a kind.

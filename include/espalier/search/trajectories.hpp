@@ -73,8 +73,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Ev
     co_return tree;
   }
 
-  /// Makes one step of all trajectories. A reply is drawn again from what they all leave of the budget. The first
-  /// samples of all are drawn from one prompt.
+  /// One step of all trajectories, the first from one prompt. Unread replies are drawn again from what they all leave.
   Task<void> step(auto* env, auto* tree, std::vector<Parent>* ends) {
     const std::size_t kept = ends->size() - 1 + (tree->size() - 1 + ends->size()) * options_.step_calls;
     std::vector<detail::Ask> asks;

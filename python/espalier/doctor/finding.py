@@ -43,4 +43,4 @@ def warning(part: str, found: str, advice: str) -> Finding:
 
 
 def problem(part: str, found: object, advice: str) -> Finding:
-    return Finding(part, "problem", str(found), advice)
+    return Finding(part, "problem", str(found).partition(". No reply of this server was good")[0], advice)

@@ -43,3 +43,4 @@ def compare(a: str | Path, b: str | Path, *, questions: str | Path | None = None
 
 
 __all__ = ["compare", "evaluate", "metric_profiles", "score"]
+__dir__ = __all__.copy

@@ -75,6 +75,12 @@ def others_of(models: Any) -> dict[str, tuple[Any, str]]:
     return {p: (pair[0], pair[1]) for p, pair in pairs.items()} if right else {}
 
 
+def check_tools(options: Mapping[str, Any], *models: object) -> None:
+    """Raises ValueError if calls of tools are to be asked of what is told of none."""
+    if options.get("protocol") == "tools" and not all(isinstance(model, _core.Model) for model in models):
+        raise ValueError("option 'protocol' cannot be tools beside a function or hf: as model: it is told of none")
+
+
 class _Resolved:
     """The settings of one run, with names in place of objects."""
 
@@ -131,8 +137,7 @@ class _Resolved:
         if key.startswith("model") and not self.plain.get("replay"):
             if option := next(filter(self._chosen, ("thinking", "finish_reasons")), ""):
                 raise ValueError(f"option '{option}' is not allowed beside a function or a part as model")
-            if not isinstance(found, _core.Model):
-                self._refuse_tools()
+            check_tools(dict(self.plain.get("set") or {}), found)
         if key == "model" and isinstance(found, LlamaCpp):
             self.plain["open_questions"] = self.plain.get("open_questions") or found.engine.slots
         fingerprint, grammar = name or getattr(found, "fingerprint", None), getattr(found, "takes_grammar", False)
@@ -145,13 +150,9 @@ class _Resolved:
         chosen = {} if self.plain.get("with") else dict(self.plain.get("set") or {})
         return str(chosen.get(option, ""))
 
-    def _refuse_tools(self) -> None:
-        if dict(self.plain.get("set") or {}).get("protocol") == "tools":
-            raise ValueError("option 'protocol' cannot be tools beside a function or hf: as model: it is told of none")
-
     def _check_beside(self, key: str, source: Source) -> None:
         if hf := source.kind == "hf":
-            self._refuse_tools()
+            check_tools(dict(self.plain.get("set") or {}), source)
         for option in ("extra_body", "model_revision", "server") if hf else ("model_revision",):
             if key == "model" and self.plain.get(option) not in (None, "", "auto", {}):
                 why = "which asks no server" if hf else "whose revision is the file's content"

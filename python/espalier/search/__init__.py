@@ -26,5 +26,6 @@ __all__ = [
     "Keep", "Mcts", "Puct", "Rollout", "Search", "Session", "Sibling", "State", "Threshold", "TopK", "Uct",
     "Verdict",
 ]  # fmt: skip
+__dir__ = __all__.copy
 if not TYPE_CHECKING:
     __getattr__ = absent(__name__)

@@ -19,6 +19,7 @@ from ..local.llama_cpp import LlamaCpp
 from ..local.sources import source_of
 from ..local.transformers import Transformers
 from ..protocols import EncoderLike, LanguageModelLike, PruningLike, RetrieverLike, RewardLike
+from ..runs.given import check_tools
 from ..runs.job import text_of
 from .trees import Trees
 
@@ -58,6 +59,7 @@ def run(
     if fault := fault_of_run(search, asked, model=model, retriever=retriever, reward=reward):
         raise TypeError(fault)
     with named(model, asked) as part:
+        check_tools(json.loads(search.options), part)
         session = _core.open_session(
             search, asked, part, retriever, reward, seed, in_flight, file, fingerprint, retriever_fingerprint
         )
@@ -158,6 +160,7 @@ class Method(_core.Method):
         }
         with naming():
             super().__init__(name, set=options, **rest)
+        check_tools(json.loads(self.options), *(models or {}).values())
         self._made_from = name, {"set": set, **rest}
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -97,10 +97,10 @@ def answer_of(tree: Tree, chat: ChatRequest, trace_id: str | None) -> ChatAnswer
 
 
 def backend_failed(error: BackendError) -> Refusal:
-    """The error for a client if a backend server failed: its message without addresses. The status of a failure that
-    may pass asks the client to retry."""
+    """For a client, without addresses and advice for us. The status of a failure that may pass asks it to retry."""
     log.error("a backend failed: %s", json.dumps(str(error)[:1000]))
-    said = re.sub(r"\b[\w+.-]+://\S*", "[address]", re.sub(r"^(GET|POST) \S+: ", "", str(error)))[:300]
+    told = re.sub(r"^(GET|POST) \S+: |; the server (wants|knows) .*|\. No reply of this .*", "", str(error))
+    said = re.sub(r"\b[\w+.-]+://\S*", "[address]", told)[:300]
     if error.permanent:
         return Refusal(502, f"the model or the retriever refused: {said}", "backend_refused")
     return Refusal(503, f"the model or the retriever failed: {said}", "backend_unavailable", retry_after=30)

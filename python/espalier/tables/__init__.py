@@ -18,6 +18,7 @@ from ..io.rows import read_rows
 from .table import Table
 
 __all__ = ["RunTables", "Table", "nodes_of"]
+__dir__ = __all__.copy
 
 COSTS = dict.fromkeys(("completions", "prompt_tokens", "completion_tokens", "retrievals"), "int")
 UNREAD = dict.fromkeys(("unread", "cut", "cut_read", "refused", "repairs", "repaired", "constrained"), "int")

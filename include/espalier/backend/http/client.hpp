@@ -201,7 +201,7 @@ class HttpClient {
       return 0;
     }
     const double patience = exchange.endpoint->patience(now);
-    const bool proven = std::isinf(patience), starting = !proven && options.wait_s > 0;
+    const bool proven = exchange.endpoint->proven(), starting = !proven && options.wait_s > 0;
     const double left = std::chrono::duration<double>(*exchange.deadline - now).count();
     const int most = starting ? 0 : proven || options.max_attempts > 0 ? options.max_attempts : 3 * int(fleet.size());
     const bool more = most == 0 || exchange.attempts < most, transport = error.kind() == BackendError::Kind::transport;
@@ -217,11 +217,11 @@ class HttpClient {
       what += " (given up after attempt " + std::to_string(exchange.attempts) +
               (header.empty() ? ")" : ": the server asks by '" + header + "' to wait beyond the deadline)");
     }
-    const bool silent = std::isfinite(exchange.endpoint->patience(now, true));
+    const bool silent = !exchange.endpoint->proven(true);
     const bool damaged = ended.status() / 100 == 2 && exchange.attempts + exchange.moves > 2;  // others failed as well
     const bool fault = transport || damaged, last = silent || patience <= 0 || exchanges_.empty();
     if (!proven && (silent || !exchange.greets)) {
-      if (fault) what += HttpWatch::advice;
+      if (fault) what += HttpWatch::advice();
       if (fault ? last : ended.refuses_all()) options.watch->give_up(BackendError(what, error.kind()));
     }
     exchange.failure(BackendError(what, error.kind()));

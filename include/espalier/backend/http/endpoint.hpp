@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
@@ -24,8 +25,7 @@
 
 namespace espalier::backend::detail {
 
-/// The PEM file of trusted authorities if none is named. It is that of the environment, else libcurl's own ("") if that
-/// can be read, else the first readable one of `usual`.
+/// The PEM file of trusted authorities: of the environment, else libcurl's own ("") if readable, else one of `usual`.
 inline std::string authorities_file(const char* environment, const char* built_in, std::span<const char* const> usual) {
   if (environment != nullptr && *environment != '\0') return environment;
   if (built_in == nullptr || std::ifstream(built_in)) return "";
@@ -181,6 +181,10 @@ class HttpEndpoint {
     if (!options_.watch || options_.asks_once()) return std::numeric_limits<double>::infinity();
     return options_.watch->patience(name_, silent ? std::max(options_.silent_s, early) : early, silent, now);
   }
+  /// False if the server has sent no good reply yet, or with `silent` none at all, as far as anybody watches.
+  [[nodiscard]] bool proven(bool silent = false) const {
+    return !options_.watch || std::isinf(options_.watch->patience(name_, 0, silent, {}));
+  }
   /// Describes a failure of a message, or of a question, to a server.
   [[nodiscard]] std::string described(std::size_t server, bool question, std::string_view what) const {
     return (question ? "GET " : "POST ") + shown_address(url(server)) + ": " + excerpt(what) +
@@ -201,10 +205,16 @@ class HttpEndpoint {
   }
 
  private:
-  /// What to change where the server does not know a model's path, or refuses a sampling field. "" = nothing is known.
+  /// What to change where the server does not know a path, wants another key, filters or refuses a sampling field.
   [[nodiscard]] static std::string advice(std::string_view what, const std::string& address) {
-    if (what.starts_with("HTTP 404") && address.find("/v1") == address.npos && address.ends_with("/completions"))
-      return "; is /v1 missing at the end of the model's URL?";
+    const bool unknown = what.starts_with("HTTP 404"), v1 = address.find("/v1") != address.npos;
+    if (unknown && !address.ends_with("/completions")) return "; the server knows no such path or name";
+    if (unknown && !v1) return "; is /v1 missing at the end of the model's URL?";
+    if (unknown)
+      return "; the server knows no such model or path: --model is its URL up to /v1, --model-name one of URL/models";
+    if (what.starts_with("HTTP 401") || what.starts_with("HTTP 403"))
+      return "; the server wants another key: OPENAI_API_KEY or --api-key-file";
+    if (has_any(what, {"content filter"})) return "; a filter of the server holds this back";
     const bool error = what.starts_with("HTTP 4") || what.starts_with("the reply is an error");
     const bool heat = has_any(what, {"temperature"}), stop = has_any(what, {"'stop'", "`stop`", "(stop)", ": stop"});
     if (!error || (!heat && !stop)) return "";

@@ -95,8 +95,7 @@ enum class Served : std::uint8_t {
   unreachable,  ///< no connection, or no reply yet within its patience
 };
 
-/// The servers of one service. The fleet decides which server gets a message, how many messages each may have, and
-/// which servers rest. All this is a matter of execution and changes no result.
+/// The servers of one service. It decides who gets a message, how many each may have, and who rests, never a result.
 ///
 /// A message goes to the server with the highest rendezvous score for its affinity, so that the prompts of one question
 /// share a server's prefix cache. If that server has no room, the next one gets it. A server that cannot be reached, or
@@ -226,8 +225,7 @@ class HttpFleet {
     double best = std::numeric_limits<double>::infinity();  ///< lowest mean latency so far
   };
 
-  /// True if a server is overloaded: its latency, divided by its best one, is more than twice that of the server with
-  /// the smallest such ratio. A rise that all servers share only means that all slots are full.
+  /// True if a server is overloaded: its latency has grown more than twice as much as that of the one that grew least.
   [[nodiscard]] bool inflated(std::size_t server, Time now) const {
     double least = std::numeric_limits<double>::infinity();
     const auto growth = [](const Server& s) { return s.replies < 32 ? 1e9 : s.figures.latency / s.best; };

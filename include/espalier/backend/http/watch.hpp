@@ -4,6 +4,7 @@
 #include <espalier/core/json_writer.hpp>
 
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <map>
@@ -29,8 +30,7 @@ class HttpWatch {
     State& state = servers_[server];
     if (!state.replied && !state.since) state.since = now;
   }
-  /// A message sent at `then` could not reach the server or has failed with `what`. `replied`: something came back.
-  /// `good`: the server only asks for fewer requests.
+  /// A message sent at `then` has failed with `what`, though something came back if it `replied`. `good`: it is busy.
   void failed(const std::string& server, const std::string& what, Time then, bool replied = false, bool good = false) {
     State& state = servers_[server];
     if (!state.since) state.since = then;
@@ -54,9 +54,15 @@ class HttpWatch {
   /// Another server of a fleet is asked, and gets the same patience.
   void moved(const std::string& server) { servers_[server].since.reset(); }
   /// What to try where no reply was good.
-  static constexpr const char* advice =
-      ". No reply of this server was good. Is it up, and are host, port, http or https, and path (a model's ends in "
-      "/v1) right? `espalier doctor` asks each part once. --wait S (`wait`) waits for a server that starts";
+  static std::string advice() {
+    const std::string said =
+        ". No reply of this server was good. Is it up, and are host, port, http or https, and path "
+        "(a model's ends in /v1) right? `espalier doctor` asks each part once. --wait S (`wait`) "
+        "waits for a server that starts";
+    for (const char* name : {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"})
+      if (std::getenv(name) != nullptr) return said + ". Is the proxy right (http_proxy, no_proxy)?";
+    return said;
+  }
   /// A server without a good reply is given up, and the run with it: nothing is asked any more. The first one counts.
   void give_up(const BackendError& why) {
     if (!given_up_) given_up_ = why;
@@ -73,7 +79,7 @@ class HttpWatch {
       if (!state.since || !state.trouble.empty() ||
           std::chrono::duration<double>(now - *state.since).count() < patience_s_)
         continue;
-      state.trouble = "no reply for ";
+      state.trouble = "no good reply for ";
       JsonWriter(state.trouble).value(patience_s_);
       state.trouble += " s: ";
       state.trouble += state.what.empty() ? server : state.what;

@@ -33,8 +33,7 @@ inline std::vector<StateScore> state_scores(const rag::Tree& tree, double thresh
 
 }  // namespace detail
 
-/// Appends a row for every complete chain, good or not: its steps, each with the share of good chains through the state
-/// it led to. These rows train a process reward model.
+/// Appends a row for every complete chain: its steps, each with the share of good chains through the state it led to.
 inline void append_state_scores(const output::TreeRecord& record, double threshold, std::string& out) {
   const rag::Tree& tree = record.tree;
   const std::vector<detail::StateScore> scores = detail::state_scores(tree, threshold);

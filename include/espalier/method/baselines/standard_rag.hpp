@@ -10,8 +10,7 @@
 #include <utility>
 #include <vector>
 
-/// Baselines of one call, those that search with the question or its parts and answer from what was found, and those
-/// whose first reply comes from memory.
+/// Baselines that ask once, search with the question or its parts, or get their first reply from memory.
 namespace espalier::method::baselines::detail {
 
 // Direct answering, also called zero-shot or naive generation: one call that sees only the question.

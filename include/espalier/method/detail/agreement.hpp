@@ -66,8 +66,7 @@ inline std::size_t first_best(std::span<const double> scores) {
   return best;
 }
 
-/// Annotates the end of every complete chain with "embedding": the mean cosine between its answer's embedding and those
-/// of all answers, its own included (AirRAG, Eq. 3).
+/// Annotates the ends of complete chains with "embedding", the mean cosine of its answer's with all (AirRAG, Eq. 3).
 template <class = void>
 Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
   const std::vector<NodeId> ends = output::complete_chains(*tree);

@@ -41,8 +41,7 @@ struct PromptTemplate {
   const char* task;
 };
 
-/// Prompts with the marks of their tags. A prompt's slots are those that it shows. `document`: one rendered document,
-/// null = as in Protocol.
+/// Prompts with the marks of their tags and the slots that they show. `document`: one rendered, null = the Protocol's.
 inline rag::PromptSet prompt_set(const char* method, std::span<const Mark> marks,
                                  std::span<const PromptTemplate> templates, const char* document = nullptr,
                                  std::vector<std::string> hidden = {}) {
@@ -225,8 +224,7 @@ inline std::string prompt_text(const rag::PromptSet& prompts, const std::string&
   return prompts.render(purpose, slots, {})->messages.back().content;
 }
 
-/// A step as the reply to its prompt: the thought on lines of its own, then the text in the marks of its kind. Reading
-/// it back gives the same step. All text is neutralised.
+/// A step as the reply that reads back as it: its thought on own lines, then the text in its kind's marks, neutralised.
 inline std::string reply_text(const Protocol& protocol, const rag::Action& action) {
   const Protocol::Tag& tag = *protocol.tag(rag::detail::role(action.kind));
   const std::string thought = action.thought.empty() ? "" : rag::detail::neutralise(action.thought) + '\n';

@@ -53,8 +53,7 @@ Put a whole number from 0 (hopeless) to 100 (as good as solved) inside <score></
 
 namespace detail {
 
-/// What is asked next in a state: documents are turned into evidence, everything else is followed by reasoning.
-/// `forced` is true for an answer that must be given.
+/// What is asked next: evidence of documents, else reasoning. `forced` is true for an answer that must be given.
 inline std::string next_purpose(const rag::State& state, bool forced) {
   const rag::Segment* last = state.transcript().last();
   if (last != nullptr && last->documents()) return "evidence";

@@ -97,9 +97,8 @@ class ContestRollouts {
 };
 
 /// Values children by rollouts that are drawn in rounds, until the rule of their contest has chosen one. `evaluate` has
-/// some(env, state, context, count) of Rollout, which draws the rollouts with the indices context.first ...
-/// context.first + count - 1. A child that cannot be chosen is pruned as not the best. The rounds of one contest follow
-/// one another, and contests do not wait for each other.
+/// some(env, state, context, count) of Rollout, which draws the rollouts from context.first on. A child that cannot be
+/// chosen is pruned as not the best. Rounds of one contest follow one another, and contests do not wait for each other.
 template <class Env, class Evaluate, class Tree>
 Task<void> hold_contests(Env* env, Evaluate* evaluate, Tree* tree, std::vector<Contest> contests, std::uint32_t n) {
   using Rollouts = ContestRollouts<typename Env::State>;

@@ -35,8 +35,7 @@ class Valued {
   std::optional<Kind> first_{};
 };
 
-/// Calls draw(kind, n, context) for the next samples of a node that may grow. Counts them as drawn, and marks the node
-/// as expanded if no more will follow.
+/// Calls draw(kind, n, context) for a node's next samples and counts them. Marks it as expanded if none will follow.
 void for_each_ask(const MctsOptions& options, auto& env, auto& tree, const Place& place, Ledger* ledger, auto draw) {
   const auto kinds = env.kinds(tree.state(place.node));
   const std::uint32_t drawn = tree[place.node].drawn;

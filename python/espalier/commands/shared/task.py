@@ -85,19 +85,11 @@ def tell_end(result: RunResult, arguments: argparse.Namespace, more: str = "see 
     return 1
 
 
-REFUSED = {
-    "401": "The server wants another key: OPENAI_API_KEY or --api-key-file",
-    "403": "The key does not allow this: OPENAI_API_KEY or --api-key-file",
-    "404": "The server knows no such model or path: --model is its URL up to /v1, --model-name one of URL/models",
-    "content_filter": "A filter of the server holds this back",
-}
-"""What answers with this status or ending mean. They come again until something is changed."""
-FINAL = re.compile(r"No reply of this server was good|three times in a row|insufficient_quota|certificate")
+FINAL = re.compile(
+    r"HTTP [34](?!08|09|29)\d\d\b|content_filter|No reply of this|three times in a row|_quota|certificate"
+)
 
 
 def go_on(why: str) -> str:
-    """What to do about an open question, from its reason."""
-    if status := re.search(r"\bHTTP ([34](?!08|09|29)\d\d)\b|\bcontent_filter\b", why):
-        said = REFUSED.get(status[1] or status[0], "The server refuses what is asked")
-        return f"{said}. Mend that. What is done is kept."
+    """What to do about an open question, from its reason. A final one comes again until something is changed."""
     return "Mend that. What is done is kept." if FINAL.search(why) else "Run again to go on."

@@ -118,8 +118,7 @@ class JournalFile {
     return ::faccessat(AT_FDCWD, file_.c_str(), W_OK, AT_EACCESS) == 0 &&
            ::faccessat(AT_FDCWD, folder.c_str(), W_OK, AT_EACCESS) == 0;
   }
-  /// The address of a file that this process cannot write. If it has no log, nobody is taken to write to it, and SQLite
-  /// makes no files of its own beside it.
+  /// The address of a file that this process cannot write. Without a log it has no writer, and gets no files beside it.
   [[nodiscard]] std::string read_only_uri() const {
     std::string uri = "file:";
     for (const char c : file_)
