@@ -113,7 +113,7 @@ TEST_CASE("the dimension of the first embedding holds for all") {
 }
 
 TEST_CASE("encoder options are checked, and the fingerprint covers what shapes an embedding") {
-  CHECK_THROWS_WITH_AS(HttpEncoder({.model = ""}), doctest::Contains("'model'"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS(HttpEncoder({.model = ""}), doctest::Contains("'name'"), std::invalid_argument);
   CHECK_THROWS_WITH_AS(HttpEncoder({.model = "m", .batch = 0}), doctest::Contains("'batch'"), std::invalid_argument);
   const Hash base = HttpEncoder({.model = "m"}).fingerprint();
   CHECK(HttpEncoder({.url = "https://elsewhere", .model = "m", .batch = 3}).fingerprint() == base);
