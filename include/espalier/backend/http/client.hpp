@@ -217,9 +217,9 @@ class HttpClient {
       what += " (given up after attempt " + std::to_string(exchange.attempts) +
               (header.empty() ? ")" : ": the server asks by '" + header + "' to wait beyond the deadline)");
     }
-    const bool silent = !exchange.endpoint->proven(true);
+    const bool silent = !exchange.endpoint->proven(true), idle = exchanges_.empty() && !options.asks_once();
     const bool damaged = ended.status() / 100 == 2 && exchange.attempts + exchange.moves > 2;  // others failed as well
-    const bool fault = transport || damaged, last = silent || patience <= 0 || exchanges_.empty();
+    const bool fault = transport || damaged, last = silent || patience <= 0 || idle;
     if (!proven && (silent || !exchange.greets)) {
       if (fault) what += HttpWatch::advice();
       if (fault ? last : ended.refuses_all()) options.watch->give_up(BackendError(what, error.kind()));
