@@ -117,7 +117,11 @@ TEST_CASE("bad input is refused with file, line and field") {
   CHECK(refusal(first + "[1]") == "f.jsonl:2: is not a JSON object");
   CHECK(refusal(first + "17") == "f.jsonl:2: is not a JSON object");
   CHECK(refusal("\n" + first + R"({"id":"b","golden_answers":["x"]})") == "f.jsonl:3: field 'question': is missing");
-  CHECK(questions(R"({"id":-7,"question":"q","golden_answers":["x"]})").at(0).question.id == "-7");
+  for (const std::string id : {"-7", "9223372036854775808", "18446744073709551615"})
+    CHECK(questions(R"({"id":)" + id + R"(,"question":"q","golden_answers":["x"]})").at(0).question.id == id);
+  for (const std::string id : {"18446744073709551616", "-9223372036854775809", "123456789012345678901234567890"})
+    CHECK(refusal(R"({"question":"q","id":)" + id + R"(,"golden_answers":["x"]})") ==
+          "f.jsonl:1: field 'id': holds a number of more than 64 bits: write it as a text");
   CHECK(refusal(R"({"id":7.5,"question":"q","golden_answers":["x"]})") == "f.jsonl:1: field 'id': is not a text");
   CHECK(refusal(R"({"id":"","question":"q","golden_answers":["x"]})") == "f.jsonl:1: field 'id': is empty");
   CHECK(refusal(R"({"id":"a","question":" ","golden_answers":["x"]})") == "f.jsonl:1: field 'question': is empty");
@@ -147,9 +151,11 @@ TEST_CASE("bad input is refused with file, line and field") {
 }
 
 TEST_CASE("what looks like gold or an alias is named if it is not read") {
-  for (const char* field : {"answer", "answers", "Answer", "gold_answers", "ground_truth", "target", "possible_answers",
-                            "correct answers", "goldenAnswers", "short_answers", "answer_text", "gt", "other_answers",
-                            "aliases", "answer_aliases", "expected_answer", "normalized_aliases"}) {
+  for (const char* field :
+       {"expected_output", "target_text",   "result",         "answer",          "answers",
+        "Answer",          "gold_answers",  "ground_truth",   "target",          "possible_answers",
+        "correct answers", "goldenAnswers", "short_answers",  "answer_text",     "gt",
+        "other_answers",   "aliases",       "answer_aliases", "expected_answer", "normalized_aliases"}) {
     const std::string said = std::string("f.jsonl:1: field '") + field + "': looks like gold answers, which are read " +
                              "from 'golden_answers' alone";
     for (const char* value : {R"("y")", R"(["y"])", R"({"text":["y"],"answer_start":[0]})"})
@@ -160,6 +166,15 @@ TEST_CASE("what looks like gold or an alias is named if it is not read") {
   };
   CHECK(beside(R"("answer":"ada","answers":["AL"],"answer_aliases":[],"aliases":null)") == "");  // nothing is lost
   CHECK(beside(R"("answer":"Bea")").starts_with("f.jsonl:1: field 'answer': looks like gold"));
+  for (const char* other : {"demonyms", "accepted", "also_accepted", "variants", "nicknames", "Aka"})
+    CHECK(beside(std::string("\"") + other + R"(":["Bea"])").find("looks like gold") != std::string::npos);
+  for (const char* held : {"metadata", "extra", "entity"}) {
+    const auto with = [&](const std::string& inner) { return beside("\"" + std::string(held) + "\":{" + inner + "}"); };
+    CHECK(with(R"("possible_answers":["Ada","Bea"])").find(".possible_answers': looks like gold") != std::string::npos);
+    CHECK(with(R"("possible_answers":["Ada"],"nq_answer":["Bea"],"pairs":[{"short_answers":["Bea"]}])") == "");
+  }
+  CHECK(beside(R"("info":[{"alias":"Bea"}])").find("'info.alias'") != std::string::npos);
+  CHECK(beside(R"("ctxs":[{"aliases":["Bea"]}],"subject":{"aliases":["Bea"]})") == "");
   for (const std::string alias : {"answer_aliases", "a_aliases", "other_answers", "also_known_as"}) {
     const std::string row = "{\"" + alias + "\":[\"Bea\"]}";
     for (const std::string& held : {row, "[3," + row + "]", "[[" + row + "]]"})

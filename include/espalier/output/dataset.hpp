@@ -64,8 +64,7 @@ inline std::vector<rag::ChainStep> read_chain(const JsonLine& metadata, const st
   return chain;
 }
 
-/// What a field's name says, without case and separators: "" or what may stand there, "alias", "gold", or "perhaps",
-/// which is gold where a row has no other.
+/// What a field's name says: "" or what may stand there, "alias", "gold", or "perhaps" (gold if a row has no other).
 inline std::string_view gold_name(std::string_view name) {
   std::string plain;
   for (const char c : name)
@@ -87,13 +86,13 @@ inline std::string_view gold_name(std::string_view name) {
               "candidates", "explanation", "idx",      "index",   "language",   "category"},
              ends))
     return "";
-  if ((holds("alias") && !begins("oalias")) || one_of({"synonyms", "alsoknownas", "answervariants"}, is) ||
-      (holds("answer") && one_of({"other", "alt", "additional"}, begins)))
+  if ((holds("alias") && !begins("oalias")) || (holds("answer") && one_of({"other", "alt", "additional"}, begins)) ||
+      one_of({"synonyms", "alsoknownas", "aka", "nicknames", "demonyms", "alsoaccepted", "answervariants"}, is))
     return "alias";
-  if (one_of({"answer", "gold", "alias", "truth"}, holds)) return "gold";
-  const bool perhaps = one_of({"target", "targets", "label", "labels", "reference", "references", "ref", "refs",
-                               "solution", "output", "outputs", "response", "expected", "correct", "ans", "gt", "gts"},
-                              is);
+  if (one_of({"answer", "gold", "alias", "truth"}, holds) || one_of({"accepted", "variants"}, is)) return "gold";
+  const bool perhaps = one_of({"target", "targets", "targettext", "label", "labels", "reference", "references"}, is) ||
+                       one_of({"ref", "refs", "solution", "output", "outputs", "expectedoutput", "response"}, is) ||
+                       one_of({"result", "expected", "correct", "ans", "gt", "gts"}, is);
   return perhaps ? "perhaps" : "";
 }
 
@@ -109,27 +108,30 @@ inline bool all_known(simdjson::dom::element value, const rag::Gold& forms) {
 }
 
 /// The first field of a question that looks like gold or an alias and says what is not among its gold answers, "" =
-/// none. What lists hold comes last. Without gold all is looked into but options and the chain. Beside gold "metadata"
-/// is, for aliases that are not those of a subject or the like. `forms` become the answers' normal forms.
-inline std::string unread_gold(simdjson::dom::element value, rag::Gold forms, const std::string& path = "") {
+/// none. What lists hold comes last. All is looked into but options and the chain, and beside gold what is of passages,
+/// a subject or the like. Beside gold, inner fields count that are aliases, or "..._answers" that no list holds.
+/// `forms` become the answers' normal forms.
+inline std::string unread_gold(simdjson::dom::element value, rag::Gold forms, const std::string& path = "",
+                               bool listed = false) {
   if (path.empty())
     for (std::string& answer : forms) answer = rag::detail::form_or_text(answer);
   if (simdjson::dom::array items; !value.get(items))
     for (const auto item : items)
-      if (const auto found = unread_gold(item, forms, path); !found.empty()) return found;
+      if (const auto found = unread_gold(item, forms, path, true); !found.empty()) return found;
   simdjson::dom::object row;
   if (value.get(row)) return "";
   for (const bool lists : {false, true})
     for (const auto [key, inner] : row) {
       const std::string name(key);
       const std::string_view kind = gold_name(name);
-      const bool looks = kind == "alias" || (kind == "gold" && path.empty()) || (!kind.empty() && forms.empty());
+      const bool whole = path.empty() || (name.ends_with("nswers") && !listed);
+      const bool looks = kind == "alias" || (kind == "gold" && whole) || (!kind.empty() && forms.empty());
       if (looks && !all_known(inner, forms)) return path + name;
-      const bool within = (name == "metadata" || path.starts_with("metadata.")) && !gold_name(name + "alias").empty();
+      const bool within = !gold_name(name + "alias").empty() && !gold_name("answer" + name).empty();
       const bool other = name.ends_with("hoices") || name.ends_with("ptions") || name.ends_with("andidates") ||
                          name.ends_with("ecomposition");
       if (looks || other || inner.is_array() != lists || !(forms.empty() || within)) continue;
-      if (const auto found = unread_gold(inner, forms, path + name + '.'); !found.empty()) return found;
+      if (const auto found = unread_gold(inner, forms, path + name + '.', listed); !found.empty()) return found;
     }
   return "";
 }
@@ -137,7 +139,7 @@ inline std::string unread_gold(simdjson::dom::element value, rag::Gold forms, co
 /// A text, or a whole number as its decimal text.
 inline std::string read_id(const JsonLine& row, std::span<const std::string_view> names) {
   const std::string field(row.first_of(names));
-  if (std::int64_t number = 0; row.element()[field].get(number) == simdjson::SUCCESS) return std::to_string(number);
+  if (auto whole = row.element()[field]; whole.is_int64() || whole.is_uint64()) return simdjson::minify(whole.value());
   std::string id = row.text(field);
   if (id.empty()) row.fail(field, "is empty");
   return id;

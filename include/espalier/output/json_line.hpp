@@ -119,7 +119,7 @@ class JsonLine {
   std::string path_;  ///< of this object in its line, such as "metadata."
 };
 
-/// The field and the number of the first NaN or infinity in a line of JSON, "" = none.
+/// The field of the first number in a line that no reader of JSON takes, and what is said of it. "" = none.
 inline std::pair<std::string, std::string> no_number(std::string_view line) {
   std::string field, text;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -132,8 +132,12 @@ inline std::pair<std::string, std::string> no_number(std::string_view line) {
       i = std::min(line.find_first_of(",]} \t\r:\"", i), line.size()) - 1;
       const std::string number(line.substr(start, i + 1 - start));
       char* end = nullptr;
-      if (const double value = std::strtod(number.c_str(), &end); *end == '\0' && !std::isfinite(value))
-        return {field, number + (std::isdigit(static_cast<unsigned char>(number.back())) ? " (infinity)" : "")};
+      const double value = std::strtod(number.c_str(), &end);
+      const bool whole = number.find_first_not_of("-0123456789") == number.npos;
+      const char* infinite = std::isdigit(static_cast<unsigned char>(number.back())) ? " (infinity)" : "";
+      if (*end == '\0' && (whole ? value >= 0x1p64 || value <= -0x1p63 : !std::isfinite(value)))
+        return {field,
+                whole ? "a number of more than 64 bits: write it as a text" : number + infinite + ", which is no JSON"};
     }
   }
   return {};
@@ -194,7 +198,7 @@ inline void for_each_line(std::istream& file, const std::string& path,
     if (const auto error = parser.parse(text).get(element)) {
       if (error == simdjson::MEMALLOC) throw std::bad_alloc();
       const auto [field, number] = no_number(text);
-      if (!number.empty()) throw InputError(path, line, field, "holds " + number + ", which is no JSON");
+      if (!number.empty()) throw InputError(path, line, field, "holds " + number);
       if (error == simdjson::UTF8_ERROR) throw InputError(path, line, "", "holds bytes that are not UTF-8");
       const bool object = text.find('{') != std::string::npos;
       const char* why = object ? simdjson::error_message(error) : "each line must be an object, {\"id\": ...}";

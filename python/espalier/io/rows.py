@@ -78,6 +78,8 @@ class Row:
     def name(self, field: str) -> str:
         """A text or a whole number, as a text."""
         value = self._value(field)
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+            self.fail(field, "holds a number of more than 64 bits: write it as a text")
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else self.text(field)
 
     @property
