@@ -28,6 +28,10 @@ def number(name: str, value: int) -> bytes:
     return text(name) + struct.pack("<II", 4, value)
 
 
+def numbers(name: str, *values: int) -> bytes:
+    return text(name) + struct.pack(f"<IIQ{len(values)}q", 9, 11, len(values), *values)
+
+
 def header(*fields: bytes, version: int = 3) -> bytes:
     return b"GGUF" + struct.pack("<IQQ", version, 0, len(fields)) + b"".join(fields)
 
@@ -68,6 +72,12 @@ def test_a_header_tells_the_cost_of_a_token(file: Path):
         (header(text("a") + struct.pack("<IIQ", 9, 9, 1 << 60)), "values of the unknown type 9"),
         (header(ARCHITECTURE, number("llama.block_count", 1 << 31)), "block_count' is 2147483648, allowed: a number"),
         (header(ARCHITECTURE, text("llama.x") + struct.pack("<If", 6, float("nan"))), "x' is nan, allowed"),
+        (header(ARCHITECTURE, number("llama.embedding_length", 0)), "embedding_length' is 0, allowed"),
+        (header(ARCHITECTURE, number("llama.attention.key_length", (1 << 32) - 1)), "key_length' is 4294967295"),
+        (header(ARCHITECTURE, numbers("llama.attention.head_count_kv", 4, -1)), "head_count_kv' is -1, allowed"),
+        (header(ARCHITECTURE, numbers("llama.x", *[1] * 5000, -(1 << 63))), "x' is -9223372036854775808, allowed"),
+        (header(ARCHITECTURE, numbers("llama.context_length", 512)), r"context_length' is \[512\], allowed: a number"),
+        (header(ARCHITECTURE, number("general.alignment", 33)), "general.alignment' is 33, allowed: a power of two"),
     ],
 )
 def test_a_file_that_is_no_model_is_named(tmp_path: Path, content: bytes, reason: str):

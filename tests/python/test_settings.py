@@ -1,5 +1,4 @@
-"""The settings of a run: one table, from which the command, Python's keywords and the docs' page are made;
-and what a run by tasks of Ray decides without Ray."""
+"""The settings of a run: one table for command, Python and docs; and what a run by tasks of Ray decides without Ray."""
 
 import argparse
 import importlib.util
@@ -108,6 +107,7 @@ def test_an_address_names_settings_and_keeps_the_rest_of_its_query():
         ("expand", {"overwrite": True}, "option 'overwrite' is not allowed with Ray"),
         ("answer", {"journal_file": "j"}, "option 'journal_file' is not allowed with Ray"),
         ("expand", {"shards": -1}, "option 'shards' is -1, allowed: 1 or more"),
+        ("expand", {"address": "nowhere"}, "option 'ray' is 'nowhere', allowed: auto, local, HOST:PORT"),
         ("expand", {"method": "dec"}, "method"),
     ],
 )
@@ -130,6 +130,8 @@ def test_options_of_ray_need_ray_and_a_dry_run_does_not(files: Path, tmp_path: P
     for option in ("--shards", "--gpus", "--shards-to"):
         done = espalier(*line, option, 2)
         assert done.returncode == 2 and done.stderr == f"espalier: option '{option}' needs --ray\n"
+    for wrong in (["nowhere"], ["auto", "--shards", "0"], ["auto", "--gpus", "nan"], ["auto", "--gpus", "-1"]):
+        assert espalier(*line, "--ray", *wrong, "--dry-run").returncode == 2
     done = espalier(*line, "--ray", "nowhere:1", "--dry-run")
     assert done.returncode == 0 and "12 questions" in done.stdout, done.stderr
 

@@ -34,9 +34,7 @@ EXAMPLES = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--methods", required=True, metavar="A,B,C", help="methods by name, or all")
-    parser.add_argument(
-        "--budget", metavar="calls=N|tokens=N|usd=X", help="what a question may cost, the same for every method"
-    )
+    parser.add_argument("--budget", metavar="LIMIT=N", help="calls, tokens, input_tokens, seconds or usd of a question")
     parser.add_argument("--baseline", metavar="METHOD", help="what others are tested against (that with the best F1)")
     parser.add_argument(
         "--sweep",

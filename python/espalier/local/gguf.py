@@ -21,6 +21,8 @@ RANGES = {
     "general.alignment": (8, 1 << 16),
     "context_length": (16, 1 << 30),
     "block_count": (1, 512),
+    "embedding_length": (1, 1 << 20),
+    **{f"attention.{name}": (0, 1 << 16) for name in ("head_count", "head_count_kv", "key_length", "value_length")},
     **dict.fromkeys(("expert_count", "expert_used_count", "nextn_predict_layers"), (0, 512)),
     **dict.fromkeys(("attention.layer_norm_epsilon", "attention.layer_norm_rms_epsilon"), (0, 1)),
 }
@@ -35,7 +37,7 @@ class Header:
 
     architecture: str
     fields: dict[str, Any]
-    """Its single values, and lists of at most 4096 numbers, by name."""
+    """Its single values, and lists of numbers, by name."""
     bytes: int
     """Size of the file, or of all parts of one that was split."""
 
@@ -65,9 +67,12 @@ class Header:
         for name, value in self.fields.items():
             field = name.removeprefix(f"{self.architecture}.")
             low, high = RANGES.get(field, (-(1 << 48), 1 << 48))
-            for one in value if isinstance(value, list) else [value]:
+            lists = isinstance(value, list) and (field not in RANGES or "head_count" in field)  # of each layer
+            for one in value if lists else [value]:
                 if not (low <= one <= high if isinstance(one, (int, float)) else field not in RANGES):
                     raise ValueError(f"field '{name}' is {str(one)[:40]}, allowed: a number from {low:,} to {high:,}")
+        if (alignment := int(self.fields.get("general.alignment", 32))) & (alignment - 1):
+            raise ValueError(f"field 'general.alignment' is {alignment}, allowed: a power of two")
         experts, used = self.number("expert_count"), self.number("expert_used_count")
         if used > experts or (used == 0) != (experts == 0):
             raise ValueError(f"the header says that {used} of {experts} experts are used")
@@ -87,7 +92,7 @@ def _number(file: BinaryIO, code: str) -> Any:
 
 
 def _value(file: BinaryIO) -> Any:
-    """A value behind its type. None for a list that is not needed."""
+    """A value behind its type. None for a list of texts."""
     kind = _number(file, "I")
     if kind == STRING:
         return _take(file, _number(file, "Q")).decode(errors="replace")
@@ -96,7 +101,7 @@ def _value(file: BinaryIO) -> Any:
     inner, length = (_number(file, "I"), _number(file, "Q")) if kind == ARRAY else (kind, 0)
     if inner in NUMBERS:
         numbers = _take(file, length * struct.calcsize(NUMBERS[inner]))
-        return list(struct.unpack(f"<{length}{NUMBERS[inner]}", numbers)) if length <= 4096 else None
+        return list(struct.unpack(f"<{length}{NUMBERS[inner]}", numbers))
     if kind != ARRAY or inner != STRING or length > LONGEST:
         raise ValueError(f"the header has {length:,} values of the unknown type {inner}")
     for _ in range(length):

@@ -53,9 +53,7 @@ def ray_run(
     """
     if task not in ("expand", "answer"):
         raise ValueError(f"'{task}' cannot be spread by Ray, allowed: expand, answer")
-    refuse(settings)
-    if shards is not None and shards < 1:
-        raise ValueError(f"option 'shards' is {shards}, allowed: 1 or more")
+    refuse(settings, address, shards, gpus)
     check(task, {**settings, "shard": "1/2"})
     out = Path(settings["out"])
     held = _core.WorkFolder(out, f"espalier {task} --ray")
@@ -72,8 +70,14 @@ def ray_run(
     return run_job(task, settings, progress) if done else merge(folders, out=out)  # merged before: it is recognised
 
 
-def refuse(settings: Mapping[str, Any]) -> None:
-    """Raises ValueError for a setting that cannot be spread."""
+def refuse(settings: Mapping[str, Any], address: str, shards: int | None, gpus: float) -> None:
+    """Raises ValueError for what cannot be spread."""
+    if not re.fullmatch(r"auto|local|(ray://)?\S+:\d+", address):
+        raise ValueError(f"option 'ray' is '{address}', allowed: auto, local, HOST:PORT or ray://HOST:PORT")
+    if shards is not None and shards < 1:
+        raise ValueError(f"option 'shards' is {shards}, allowed: 1 or more")
+    if not 0 <= gpus <= 1 << 20:
+        raise ValueError(f"option 'gpus' is {gpus}, allowed: a number from 0")
     for name in OWN:
         if settings.get(name):
             raise ValueError(f"option '{name}' is not allowed with Ray: each shard has its own")

@@ -46,8 +46,7 @@ def dry_run(task: str, settings: Mapping[str, Any], config: Mapping[str, Any], *
 
 
 def models_here(settings: Mapping[str, Any]) -> Iterator[tuple[str, Facts]]:
-    """The models and the encoder of this process, as the settings name them. Raises Error for one that cannot be loaded
-    now."""
+    """The models and the encoder of this process, as the settings name them. Raises Error if one cannot be loaded."""
     models = [settings.get("model"), *(model for model, _ in others_of(settings.get("models")).values())]
     for model in models:
         if source := source_of(model):

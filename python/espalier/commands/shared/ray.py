@@ -30,8 +30,8 @@ def job_of(arguments: argparse.Namespace, scores: Callable[[RunResult], Mapping[
             if getattr(arguments, name) is not None:
                 raise ValueError(f"option '--{name.replace('_', '-')}' needs --ray")
         return tracked(arguments.track, scores)
-    refuse(vars(arguments))
     to, gpus = arguments.shards_to, arguments.gpus or 0
+    refuse(vars(arguments), arguments.ray, arguments.shards, gpus)
 
     def spread(task: str, settings: Mapping[str, Any], view: Callable[[Progress], None] | None = None) -> RunResult:
         own = {name: value for name, value in settings.items() if name not in OWN}
