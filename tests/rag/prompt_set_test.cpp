@@ -52,8 +52,10 @@ TEST_CASE("an empty history says so") {
 
 TEST_CASE_FIXTURE(test::InFolder, "prompts are replaced from files; wrong names and missing slots are named") {
   const auto write = [&](const char* name, const char* text) { std::ofstream(folder.path() / name) << text; };
+  write("rollout.md", "ignored");
+  CHECK_THROWS_WITH_AS((void)method::decex_prompts().replaced_from(folder.path()),
+                       (folder.path().string() + ": holds no prompt, such as rollout.txt").c_str(), InputError);
   write("sub_query.txt", "Look up: {question}");
-  write("notes.md", "ignored");
   const PromptSet prompts = method::decex_prompts().replaced_from(folder.path());
   CHECK(prompts.texts().at("sub_query") == "Look up: {question}");
   CHECK(prompts.texts().at("rollout") == method::decex_prompts().texts().at("rollout"));

@@ -70,9 +70,11 @@ class PromptSet {
   PromptSet(Protocol protocol, Texts texts)
       : PromptSet(std::make_shared<const Protocol>(std::move(protocol)), std::move(texts)) {}
 
-  /// The same set, with texts replaced by the files `DIR/<purpose>.txt` that exist. Any other .txt file is an error.
+  /// The same set, with texts replaced by the files `DIR/<purpose>.txt`. Any other .txt file is an error, and so is
+  /// none.
   [[nodiscard]] PromptSet replaced_from(const std::string& folder) const {
     PromptSet other = *this;
+    bool any = false;
     for (const std::string& file : espalier::detail::names_in(folder)) {
       if (file.size() <= 4 || !file.ends_with(".txt")) continue;
       const std::string path = folder + (folder.ends_with('/') ? "" : "/") + file;
@@ -84,7 +86,9 @@ class PromptSet {
           throw InputError(path, 0, "", "byte " + std::to_string(i + 1) + " is not UTF-8");
       other.texts_[purpose->name] = text;
       other.check(*purpose, path);
+      any = true;
     }
+    if (!any) throw InputError(folder, 0, "", "holds no prompt, such as " + texts_.begin()->first + ".txt");
     return other;
   }
 
