@@ -27,8 +27,7 @@ MOST_BYTES = 190_000_000
 
 @dataclass(frozen=True)
 class Round:
-    """The result of a round: the files to send, the number of requests in them, and the run. Without requests it is
-    complete."""
+    """The result of a round: the files to send, the number of requests in them, and the run, complete without any."""
 
     files: list[Path]
     requests: int
@@ -37,8 +36,7 @@ class Round:
 
 @dataclass(frozen=True)
 class Ingested:
-    """The result of reading responses: how many were stored, why others failed (by request), and how many match no
-    request."""
+    """What reading responses gave: how many were stored, why others failed (by request), and how many match none."""
 
     stored: int
     failed: dict[str, str]

@@ -34,8 +34,7 @@ class InputError(Error):
 
 
 class StoreError(Error):
-    """A journal cannot be read or written, or one of its records is damaged. The message names the file and the
-    record."""
+    """A journal cannot be read or written, or a record is damaged. The message names the file and the record."""
 
 
 class PolicyError(Error):

@@ -3,7 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -77,8 +76,7 @@ TEST_CASE("used terms are cleared, words across ASCII and other letters stay who
   CHECK((terms[0] == "zoëlle" && terms[1] == "naïvetée" && terms[2] == "x" && terms[3] == "y" && terms[4] == "b"));
 }
 
-// Pairs are the examples that the algorithm's description gives for each rule, carried through all steps by hand and
-// confirmed with an independent implementation (Snowball's).
+// Pairs are the examples of the algorithm's description for each rule, carried through all steps by hand.
 TEST_CASE("Porter stems follow the rules of each step") {
   std::istringstream known(R"(
       caresses caress  ponies poni  ties ti  caress caress  cats cat

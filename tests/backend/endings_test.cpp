@@ -69,14 +69,15 @@ TEST_CASE("damage is final when it comes the third time in a row, a failure of t
   const auto attempts = [](const Texts& bodies) {  // the last one for ever
     FaultServer server(
         [&](const auto&, std::size_t i) { return Answer{.body = bodies[std::min(i, bodies.size() - 1)]}; });
-    OpenAi model(test::served_at<OpenAiOptions>(server.url("/v1"), {}));
+    OpenAi model(test::served_at<OpenAiOptions>(server.url("/v1"), {.stream = bodies[0].starts_with("data:")}));
     const std::string why = test::failure_of(test::ask(model, {Prompt("q")})[0]).message;
     CHECK((why.empty() || test::holds(why, "(three times in a row)")));
     return server.received().size();
   };
   const std::string html = "<html>sign in</html>", one = R"({"choices":[{"text":"a","finish_reason":")";
   const std::string good = one + "stop\"}]}", abort = one + "abort\"}]}";
-  for (const std::string& damage : Texts{html, "{}", "{\"choices\":[", ""}) CHECK(attempts({damage}) == 3);
+  const std::string cut = "data: {\"choices\":[{\"delta\":{\"content\":\"The River Te\n\ndata: [DONE]\n\n";
+  for (const std::string& damage : Texts{html, "{}", "{\"choices\":[", "", cut}) CHECK(attempts({damage}) == 3);
   CHECK(attempts({html, html, "{}", html, html, good}) == 6);
   CHECK(attempts({abort, abort, abort, abort, abort, abort, abort, abort, good}) == 9);
 }

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -86,8 +85,7 @@ class FaultServer {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::minutes(2), [&] { return aborts_ >= count; });
   }
-  /// A loopback address where nobody listens. Its socket stays bound until the process ends: a port that is let go is
-  /// soon another's.
+  /// A loopback address where nobody listens. Its socket stays bound until the process ends.
   static std::string refusing_url() {
     std::uint16_t port = 0;
     open_socket(port);

@@ -89,8 +89,7 @@ struct Exchange {
 template <class Out>
 Exchange(Received, std::vector<Outcome<Out>>) -> Exchange<Out>;
 
-/// Asks a service with such options, at `path` of a server that always sends `reply`; damage is given up after two
-/// attempts.
+/// Asks a service with such options, at `path` of a server that always sends `reply`, at most twice.
 template <class Asked, class Options, class In>
 auto exchange(const Options& options, const std::string& path, const std::vector<In>& requests,
               const std::string& reply, int status = 200) {

@@ -147,6 +147,12 @@ TEST_CASE("a failure that an older journal holds as an answer is asked again onc
       CHECK(service.poll(now).at(0).outcome.value().text == "River Tern");
       CHECK(service.accounts().renewed == first);
     }
+    Scripted::Wire wire;
+    auto service = journaled(wire, store);
+    service.submit(1, Prompt("new"));
+    wire.arrived.emplace_back(1, old);  // nor is it taken for one when it comes now
+    CHECK_THROWS_AS((void)service.poll(now).at(0).outcome.value(), BackendError);
+    CHECK(stored_text(*store, "new") == "(nothing)");
   }
 }
 

@@ -79,24 +79,28 @@ TEST_CASE("an answer of the wrong length is a permanent error of every item") {
 
 TEST_CASE("a result or an error stands for each item, and only what failed is asked again") {
   std::map<std::string, int> asked;
+  Completion cut("The River Te");
+  cut.finish = Completion::Finish::other;  // is no answer
   auto service = service_of([&](std::span<const Prompt> prompts) {
     std::vector<Outcome<Completion>> out;
     for (const Prompt& p : prompts) {
       const int times = ++asked[p.text()];
       if ((p.text() == "shaky" && times < 3) || p.text() == "dead") out.emplace_back(failure(Kind::transport));
       else if (p.text() == "denied") out.emplace_back(failure(Kind::permanent));
+      else if (p.text() == "cut" && times < 3) out.emplace_back(cut);
       else out.emplace_back(Completion(p.text()));
     }
     return out;
   });
-  const char* texts[] = {"good", "shaky", "denied", "dead"};
-  for (Ticket t = 0; t < 4; ++t) service.submit(t, Prompt(texts[t]));
-  const auto found = answers(service, 4);
+  const char* texts[] = {"good", "shaky", "denied", "dead", "cut"};
+  for (Ticket t = 0; t < 5; ++t) service.submit(t, Prompt(texts[t]));
+  const auto found = answers(service, 5);
   CHECK(found.at(0).value().text == "good");
   CHECK(found.at(1).value().text == "shaky");  // at the third attempt
   CHECK(error_of(found.at(2)) == "failed");
   CHECK(error_of(found.at(3)) == "failed");
-  CHECK(asked == std::map<std::string, int>{{"good", 1}, {"shaky", 3}, {"denied", 1}, {"dead", 3}});
+  CHECK(found.at(4).value().text == "cut");
+  CHECK(asked == std::map<std::string, int>{{"good", 1}, {"shaky", 3}, {"denied", 1}, {"dead", 3}, {"cut", 3}});
 }
 
 TEST_CASE("a transport error thrown by the function is every item's, and all are asked again") {

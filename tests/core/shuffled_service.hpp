@@ -18,8 +18,7 @@ struct Traffic {
   std::size_t submitted = 0, answered = 0, cancelled = 0, most_in_flight = 0;
 };
 
-/// An asynchronous backend for tests: `answer(request)` -> Outcome<Out>, handed over in a random order, some at a time
-/// and now and then none, as drawn from a seed.
+/// An asynchronous backend: `answer(request)` -> Outcome<Out>, handed over in a random order, as drawn from a seed.
 template <class In, class Out, class Answer>
 class ShuffledService final : public Service<In, Out> {
  public:

@@ -1,6 +1,5 @@
 // Files of indexes: a good file with some bytes changed and its end cut or grown. Every input is a list of edits, of
-// four bytes each: position (three, little-endian) and what is added to the byte there; the first three bytes are the
-// length.
+// four bytes each: position (three, little-endian) and what is added there; the first three are the length.
 #include <espalier/backend/detail/index/checked_writer.hpp>
 #include <espalier/backend/index/checked_file.hpp>
 

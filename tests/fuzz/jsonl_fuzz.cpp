@@ -1,5 +1,4 @@
-// Files of JSON that people and servers hand in: questions, passages, trees, batch requests and their responses, heads
-// over vectors, records of runs.
+// Files of JSON that people and servers hand in: questions, passages, trees, batches, heads, records of runs.
 #include <espalier/backend/journal/store.hpp>
 #include <espalier/backend/value_head.hpp>
 #include <espalier/output/dataset.hpp>

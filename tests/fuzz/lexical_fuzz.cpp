@@ -1,6 +1,5 @@
-// Content of lexical indexes behind right checksums: a good index with some bytes changed. Every input is a list of
-// edits, of four bytes each: section, position (two, little-endian) and what is added to the byte there; 255 as the
-// section cuts the one that was edited last.
+// Content of lexical indexes behind right checksums: a good index with some bytes changed, by edits of four bytes each:
+// section, position (two, little-endian) and what is added there; 255 cuts the section that was edited last.
 #include <espalier/backend/detail/index/checked_writer.hpp>
 #include <espalier/backend/detail/lexical/search.hpp>
 #include <espalier/backend/lexical/builder.hpp>

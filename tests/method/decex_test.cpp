@@ -47,10 +47,9 @@ TEST_CASE("siblings are asked together and in the order of the tree, however rep
 }
 
 TEST_CASE("the pruned search takes the text's path: own knowledge fails, the best query wins, the vote ends it") {
-  // Layer 1: samples 0 and 2 agree on one sub-question, sample 1 differs; all rollouts from both end in Rome (0), so
-  // the one with two samples goes on. Own answers: two agree on Lyon, the third cannot be read, also after two more
-  // tries. Reward 0 is not above 0.6, so retrieval follows; query "good" leads to Paris in every rollout. Layer 2:
-  // three votes of three for Paris.
+  // Layer 1: samples 0 and 2 agree on one sub-question, 1 differs; all rollouts from both end in Rome (0), so that with
+  // two samples goes on. Own answers: two agree on Lyon, the third cannot be read. Reward 0 is not above 0.6, so
+  // retrieval follows; "good" leads to Paris in every rollout. Layer 2: three of three vote for Paris.
   const rag::Tree tree = grow_decex({}, searcher());
   CHECK(drawing(tree) ==
         "1<0 sub_question 'Which capital?' 0 expanded\n"
@@ -108,8 +107,7 @@ TEST_CASE("two votes of three end the search, one does not, and an outvoted answ
     }
     CHECK(rounds == (answers == 2 ? 1 : 2));
     CHECK(outvoted == 1);
-    // Sub-questions that the votes did not give are drawn again under new sample indices: 3 votes + 1 in layer 2 of the
-    // first case, then 3 votes in layer 3.
+    // Sub-questions that the votes did not give are drawn again: 3 votes + 1 in layer 2, then 3 votes in layer 3.
     CHECK(tree.ledger.by_purpose().at("termination").completions == (answers == 2 ? 3 : 7));
   }
 }
@@ -140,8 +138,7 @@ TEST_CASE("the mean of the answers is over samples: Paris, Paris, Rome are worth
   for (const auto termination : {Options::Termination::mean_f1, Options::Termination::vote_and_f1}) {
     const rag::Tree stops = grow_decex({.termination = termination}, model);
     CHECK(drawing(stops).ends_with("7<6 answer 'Paris' 100 terminal\n8<6 answer 'Rome' 0 pruned/not_best\n"));
-    // Above 0.67 they do not pass. The prompt gives answers only, so a sub-question is asked for, and so on up to
-    // T_max.
+    // Above 0.67 they do not pass. The prompt gives answers only, so a sub-question is asked for, up to T_max.
     const rag::Tree goes_on = grow_decex({.T_max = 2, .threshold = 0.67, .termination = termination}, model);
     CHECK(drawing(goes_on).find("7<6 answer 'Paris' 100 pruned/below\n"
                                 "8<6 answer 'Rome' 0 pruned/below\n"
@@ -195,8 +192,7 @@ TEST_CASE("stop_pairs values the sub-questions that lose, so a pair can prefer t
     CHECK(stop_pairs(full));
     CHECK(drawing(full).ends_with(
         "7<6 answer 'Paris' 100 terminal\n8<6 sub_question 'Which river?' 0 pruned/outvoted\n"));
-    // Its cost: k draws where the votes gave no sub-question (2 more votes that say the same otherwise), n rollouts
-    // each.
+    // Its cost: k draws where the votes gave no sub-question (2 more votes that say the same otherwise), n rollouts.
     CHECK(full.ledger.total().completions == cheap.ledger.total().completions + (unanimous ? 3 : 2) + 4);
   }
 }
@@ -247,8 +243,7 @@ TEST_CASE("after T_max rounds the answer is forced and flagged") {
 }
 
 TEST_CASE("No-Pruning keeps the best execution of each decision, Full-Node everything without rollouts") {
-  // Two layers. Layer 1: the best sub-question, then own answer | query. Layer 2 from each: answer 'Paris' alone (all
-  // votes).
+  // Two layers. Layer 1: the best sub-question, then own answer | query. Layer 2: answer 'Paris' alone (all votes).
   const rag::Tree both = grow_decex({.T_max = 2, .search = Options::Search::no_pruning}, searcher());
   CHECK(drawing(both) ==
         "1<0 sub_question 'Which capital?' 0 expanded\n"
@@ -541,9 +536,8 @@ constexpr auto policy = Options::Form::policy;
 
 bool begins(const Prompt& prompt) { return shows(prompt, "(nothing yet)"); }
 
-/// A trained policy: it knows its own prompts and no other. At the beginning it searches for "bad", for "good" and
-/// answers "Rome", by its samples 0, 1 and 2. Its further samples search for "good". After "good" it answers "Paris",
-/// after "bad" it answers "Rome".
+/// A trained policy: it knows its own prompts and no other. At first it searches for "bad", for "good" and answers
+/// "Rome", by its samples 0 to 2, then for "good". After "good" it answers "Paris", after "bad" "Rome".
 Scripted trained() {
   Scripted model;
   model.on("rollout", [](const Prompt& p) {

@@ -157,8 +157,7 @@ TEST_CASE("a part's length is counted in words of up to six letters") {
     CHECK_FALSE(reads("<think>" + repeated(unit, 47) + ".</think><answer>x</answer>"));
     CHECK_FALSE(reads("<think>x</think>" + repeated(unit, 15) + ".<answer>x</answer>"));
   }
-  // Few units are counted as exactly: 47 tokens leave 33, and so 22 units. A slot has 7, free text 14. A beginning in
-  // an angle bracket counts as two units of free text.
+  // Few units are counted as exactly: 47 tokens leave 33, so 22 units. A slot has 7, free text 14, with a bracket 28.
   CHECK(fits(tags, "<answer>x" + repeated(".", 6) + "</answer>", 47));
   CHECK_FALSE(fits(tags, "<answer>x" + repeated(".", 7) + "</answer>", 47));
   CHECK(fits(tags, repeated(".", 13) + "<answer>x</answer>", 47));

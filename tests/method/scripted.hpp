@@ -73,8 +73,7 @@ inline Scripted searcher() {
   return model;
 }
 
-/// One tree of DecEx-RAG for "Capital of France?" (gold: Paris) over the model that make_model(scheduler) adds, and a
-/// corpus of one hostile document.
+/// One tree of DecEx-RAG for "Capital of France?" (gold: Paris) over make_model(scheduler), with one hostile document.
 rag::Tree grow_decex_over(const method::DecExRagOptions& options, const auto& make_model, double temperature = 1) {
   Scheduler scheduler;
   const ModelPort models = make_model(scheduler);

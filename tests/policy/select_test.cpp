@@ -76,8 +76,7 @@ TEST_CASE("PUCT is the mean plus c P sqrt(N) / (1 + n)") {
 }
 
 TEST_CASE("PUCT can sum N over the children, as Eq. 2 of ProRAG does") {
-  // Eq. 2 sums N over the children. The parent has 4 visits, one of its own; the child 3 of priors 0.5: 1 / 3 + 2 *
-  // sqrt(3) * 0.5 / 4 beside 1 / 3 + 2 * sqrt(4) * 0.5 / 4.
+  // The parent has 4 visits, one its own; the child 3 of priors 0.5: 1/3 + 2 sqrt(3) 0.5/4, not 1/3 + 2 sqrt(4) 0.5/4.
   Tree<int, int> tree(0, Seed(1));
   for (int i = 0; i < 2; ++i) tree.add(0, i, i, 0, 0.5F);
   tree[0].visits = 4, tree[1].visits = 3, tree[1].total = 1;

@@ -73,6 +73,7 @@ def test_a_failed_response_is_asked_again_and_a_stranger_is_counted(files: Path,
     lines[1]["response"] = None
     lines[1]["error"] = {"code": "batch_expired", "message": "too late"}
     lines[2]["response"] = {"status_code": 500, "body": "Internal Server Error"}
+    lines[4]["error"] = lines[5]["response"]["error"] = {"message": "cut"}  # beside a good body
     long = {"message": "This model's maximum context length is 512 tokens, you requested 600 tokens", "code": 400}
     lines[3]["response"] = {"status_code": 400, "body": {"error": long}}
     lines[-1] |= {"response": {"status_code": 400, "body": None}, "error": {"error": long}}  # vLLM's form
@@ -80,10 +81,11 @@ def test_a_failed_response_is_asked_again_and_a_stranger_is_counted(files: Path,
     responses.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     told = json.loads(espalier("batch", "ingest", out, responses, "--json").stdout)
     why = ("HTTP 429: later", "the reply is an error: too late", 'HTTP 500: "Internal Server Error"')
-    assert told == {"stored": len(ids) - 3, "failed": dict(zip(ids, why, strict=False)), "unknown": 1}
+    cut = dict.fromkeys(ids[4:6], "the reply is an error: cut")
+    assert told == {"stored": len(ids) - 5, "failed": dict(zip(ids, why, strict=False)) | cut, "unknown": 1}
     assert espalier("batch", "prepare", *job(files, out)).returncode == 1
     asked = {row["custom_id"] for row in rows(out / "batch" / "requests-0002.jsonl")}
-    assert set(ids) & asked == set(ids[:3])  # a prompt that is too long has ended its branch
+    assert set(ids) & asked == {*ids[:3], *ids[4:6]}  # a prompt that is too long has ended its branch
 
 
 def test_a_response_that_was_cut_while_it_thought_is_an_answer(files: Path, tmp_path: Path):

@@ -1,5 +1,4 @@
-"""Methods side by side: plans, scores, tables, resuming, two runs compared, and the statistics,
-against enumeration and numbers worked out by hand."""
+"""Methods side by side: plans, scores, tables, resuming, two runs, and the statistics against numbers by hand."""
 
 import csv
 import io

@@ -16,8 +16,7 @@ HOSTILE = (
     "</script><script>alert(1)</script><img src=x onerror=alert(2)>--><!--]]>"
     "\u2028\u2029\"'&amp;\\ \0\x1b\x7f\u202e end"
 )
-"""Everything that has ended a script, an attribute, a comment or a CDATA section, and characters that end lines or
-strings."""
+"""Everything that has ended a script, an attribute, a comment or a CDATA section, and ends of lines or strings."""
 
 
 def test_the_page_of_one_run_or_two_is_written_where_it_is_said(tmp_path, capsys):

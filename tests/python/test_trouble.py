@@ -1,5 +1,4 @@
-"""Servers that do not reply or refuse: said at once, by the command, by views of progress and by the log. A run that
-never reached one ends soon and says what to try."""
+"""Servers that do not reply or refuse: said at once, by the command, by views of progress and by the log."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Parts as a user types them, for mypy alone (`make lint`). It must object to the lines that it is told to ignore: an
-unused `type: ignore` is an error."""
+"""Parts as a user types them, for mypy alone (`make lint`). An unused `type: ignore` is an error."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,6 +1,5 @@
-// 5 million passages on disk: built by one process, searched by another that holds less than 300 MB. What stands in a
-// passage is arithmetic, so that every answer is known without an index. All passages have the same length: of equal
-// words, equal scores.
+// 5 million passages on disk: built by one process, searched by another that holds less than 300 MB. A passage is
+// arithmetic and of the same length, so every answer is known without an index.
 #include <espalier/core/hash.hpp>
 #include <espalier/run/build_index.hpp>
 #include <espalier/run/index_folder.hpp>

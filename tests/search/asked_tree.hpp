@@ -11,8 +11,7 @@
 namespace espalier::testing {
 
 /// An environment whose every answer comes over a port: actions from a model, states from a retriever. It proposes
-/// equal actions and unreadable ones now and then, and its requests depend on the node's seed, so a search that is not
-/// a function of its inputs shows.
+/// equal actions and unreadable ones now and then, and its requests depend on the node's seed.
 class AskedTree {
  public:
   struct State {

@@ -40,8 +40,7 @@ auto grow(Counting& env, MctsOptions options, std::uint32_t n, auto policy) {
 }  // namespace
 
 TEST_CASE("a rollout's steps are nodes without visits below the node that it values") {
-  // The first simulation adds child 0 of the root and rolls out twice: samples 0 and 1 are the actions 0 and 1 here,
-  // and each rollout goes on with its own number.
+  // The first simulation adds child 0 of the root and rolls out twice, with actions 0 and 1, each on its own number.
   Counting env({.branching = 3, .depth = 3});
   const auto tree = grow(env, {.simulations = 1, .width = 3, .expand = Expand::one}, 2, Grafted());
   REQUIRE(tree.size() == 6);

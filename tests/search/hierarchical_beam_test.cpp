@@ -87,8 +87,7 @@ TEST_CASE("all beams 1 is the greedy agent") {
 TEST_CASE("a level keeps so many of all its children at a depth, not of each parent's") {
   const auto tree =
       grow({.levels = {{plan, {.width = 2, .keep = 2}}, {query, {.width = 2, .keep = 3}}}, .max_depth = 4});
-  // a, b; a1 a2 b1 b2, of which a2 b2 (0.7) and the older of a1, b1 (0.3); then two of six plans: b after a1, a2, b2
-  // (0.8)
+  // a, b; a1 a2 b1 b2, of which a2 b2 (0.7) and the older of a1, b1 (0.3); then b after a1, a2, b2 (0.8)
   CHECK(paths(tree, Status::pruned).substr(0, 3) == "b1 ");
   std::size_t at_four = 0;
   for (NodeId id = 0; id < tree.size(); ++id)

@@ -117,8 +117,7 @@ TEST_CASE("each value of a node is drawn under a seed of its own") {
 }
 
 TEST_CASE("one more value of a node counts only if it is known") {
-  // The first simulation grows the root. The next seven meet it there and value the root, which nobody can. The other
-  // twelve have a value each, and so has the first.
+  // The first simulation grows the root, the next seven value it, which nobody can. The other twelve have a value each.
   UniformTree env({.branching = 3, .depth = 12});
   const auto root = env.root().hash;
   const auto value = [=](UniformTree&, const UniformTree::State& s, const Context&) {
@@ -236,8 +235,7 @@ TEST_CASE(
   check(11, {1, 1, 1, 1, 2, 1, 1, 1, 1}, 18);
   check(50, {5, 6, 4, 5, 4, 5, 7, 7, 6}, 82);
   check(1000, {113, 111, 72, 109, 90, 117, 154, 90, 143}, 2248);
-  // Beyond some thousand simulations two scores that are equal on paper differ by rounding. With the operations of
-  // Uct in its child_selection_fn MCTSBot gives this.
+  // Later, scores that are equal on paper differ by rounding. MCTSBot gives this with the operations of Uct.
   check(5000, {1103, 217, 286, 212, 184, 212, 1031, 880, 874}, 8957);
 }
 

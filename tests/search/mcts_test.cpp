@@ -70,8 +70,7 @@ TEST_CASE("the plain loop grows the tree that a task grows with window 1") {
 }
 
 TEST_CASE("the first simulations on the uniform tree are these") {
-  // One child a simulation: 1 adds child 0 of the root, 2 adds child 1, 3 goes below the better of the two, as both
-  // have one visit. Each adds its own value to the root.
+  // One child a simulation: 1 and 2 add those of the root, 3 goes below the better. Each adds its value to the root.
   UniformTree env({.branching = 2, .depth = 3});
   Mcts engine({.simulations = 5, .width = 2, .expand = Expand::one}, uniform_value);
   const auto tree = engine.search(env, env.root(), Seed(1));

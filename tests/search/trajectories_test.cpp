@@ -13,8 +13,7 @@ using namespace espalier;
 
 namespace {
 
-/// Steps are digits; three make an end. A path's first digit is the sample's number modulo 3; a 2 cannot be read, and
-/// after a 1 nothing is proposed.
+/// Steps are digits; three make an end. The first is the sample's number modulo 3; 2 is unreadable, 1 ends early.
 struct Digits {
   using State = std::vector<int>;
   using Action = int;

@@ -115,8 +115,7 @@ TEST_CASE("a pruning policy sees a parent as the player to move there, as its ch
 }
 
 TEST_CASE("a node's total is for the player who moved to it, by hand") {
-  // A pile of two. Take one (A): 0. Take both (B), twice: won. Then A again, and the other takes the last one (C):
-  // lost.
+  // A pile of two. Take one (A): 0. Take both (B), twice: won. Then A again, and the other takes the last (C).
   Nim game;
   for (const int turn : {0, 1}) {
     const auto tree = Mcts({.simulations = 4, .width = 3}, nim_value, Uct({.w = 10})).search(game, {2, turn}, Seed(1));

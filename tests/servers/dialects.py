@@ -1,5 +1,4 @@
-"""How five servers speak: the shapes of their replies and errors, and where they differ. All know OpenAI's routes;
-Ollama has its own as well."""
+"""How five servers speak: the shapes of their replies and errors, and where they differ."""
 
 import hashlib
 import json

@@ -21,8 +21,7 @@ enum class Habit : std::uint8_t {
   foreign        ///< the right marks around words of another language
 };
 
-/// A model with one bad habit, for tests of what methods make of it. It keeps to the marks of the protocol; every reply
-/// is a function of the request.
+/// A model with one bad habit, for tests of what methods make of it. Every reply is a function of the request.
 class Stubborn {
  public:
   explicit Stubborn(Habit habit) : habit_(habit) {}

@@ -11,8 +11,7 @@
 
 namespace espalier::toy {
 
-/// One choice between arms of known value, the smallest possible search. A search must come to pull the best arm most
-/// often.
+/// One choice between arms of known value, the smallest search. It must come to pull the best most often.
 class Bandit {
  public:
   static constexpr std::uint32_t none = ~std::uint32_t(0);

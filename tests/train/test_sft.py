@@ -173,8 +173,7 @@ class Fixed:
 
 
 def test_the_loss_of_two_tokens_is_that_of_the_formula():
-    """p = (1/4, 3/4). Token 0 with weight 2 and token 1 with weight 1: 2 ln 4 + ln 4/3 = 3.0602, over 2 tokens
-    1.5301, over the weights 1.0201."""
+    """p = (1/4, 3/4). Token 0 with weight 2 and token 1 with weight 1: 2 ln 4 + ln 4/3 = 3.0602, 1.5301, 1.0201."""
     model = Fixed([0.0, math.log(3)])
     ids, weights = torch.tensor([[1, 0, 1]]), torch.tensor([[0.0, 2.0, 1.0]])
     total = weighted_nll(model, ids, weights)

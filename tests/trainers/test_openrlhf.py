@@ -15,8 +15,7 @@ LONG = 1 << 20
 
 
 def strategy(data: Any, **keys: str) -> Any:
-    """What the data sets ask of a training run: its options --data.* (by default a chat template where rows hold lists
-    of messages), and whether this process is the first."""
+    """What the data sets ask of a training run: its options --data.*, and whether this process is the first."""
     conversational = not isinstance(data[0]["prompt"], str)
     options = SimpleNamespace(apply_chat_template=conversational, **keys)
     return SimpleNamespace(args=SimpleNamespace(data=options), is_rank_0=lambda: True)

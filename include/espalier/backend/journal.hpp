@@ -10,7 +10,6 @@
 #include <espalier/llm/passage.hpp>
 #include <espalier/llm/prompt.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -66,15 +65,6 @@ Hash journal_key(Hash fingerprint, const In& request) {
   return Hasher().add(std::uint64_t(Codec<Out>::kind)).add(fingerprint).add(request.key()).finish();
 }
 
-/// True for what earlier versions took for a model's answer: a reply that did not say why it ended, or had no token.
-inline bool is_failure(const Completion& answer, const Prompt& request) {
-  const auto& stop = request.sampling().stop;  // such a string was put behind an empty text
-  const bool nothing = answer.text.empty() || std::find(stop.begin(), stop.end(), answer.text) != stop.end();
-  const bool untold = answer.completion_tokens == 0 && answer.prompt_tokens > 0;
-  return answer.finish == Completion::Finish::other || (answer.finish == Completion::Finish::stop && nothing && untold);
-}
-inline bool is_failure(const auto&, const auto&) { return false; }
-
 /// The response of a stored record. Throws StoreError that names the record and its store if it cannot be read.
 template <class Out>
 Out decode_record(const Store& store, Hash key, std::string_view bytes) {
@@ -94,8 +84,7 @@ Out decode_record(const Store& store, Hash key, std::string_view bytes) {
 template <class In, class Out>
 class Journaled final : public Service<In, Out> {
  public:
-  /// `inner` is null for a replay. `fingerprint` identifies the backend: model and revision, index, or the user's own
-  /// value. `source` is its name for people.
+  /// `inner` is null for a replay. `fingerprint` identifies the backend, and `source` is its name for people.
   Journaled(std::unique_ptr<Service<In, Out>> inner, std::shared_ptr<Store> store, Hash fingerprint,
             std::string source = "")
       : inner_(std::move(inner)), store_(std::move(store)), fingerprint_(fingerprint), source_(std::move(source)) {}
@@ -103,7 +92,7 @@ class Journaled final : public Service<In, Out> {
   void submit(Ticket ticket, const In& request) override {
     Hash key = detail::journal_key<Out>(fingerprint_, request);
     std::optional<Out> stored = find(key);
-    if (stored && detail::is_failure(*stored, request)) {
+    if (stored && !espalier::detail::judged<In, Out>(*stored, request).ok()) {
       const Hash again = Hasher().add(std::string_view("asked again")).add(key).finish();
       std::optional<Out> newer = find(again);
       accounts_.renewed += inner_ && !newer;
@@ -192,12 +181,14 @@ class Journaled final : public Service<In, Out> {
   /// Stores arrived answers in one transaction, then hands them on.
   void keep(std::vector<Reply<Out>> arrived, std::vector<Reply<Out>>& replies) {
     std::vector<Record> records;
-    for (const Reply<Out>& reply : arrived)
+    for (Reply<Out>& reply : arrived) {
+      const Waiting& waiting = waiting_.at(reply.ticket);
+      reply.outcome = espalier::detail::judged(std::move(reply.outcome), waiting.request);
       if (reply.outcome.ok()) {
-        const Waiting& waiting = waiting_.at(reply.ticket);
         const Out& answer = reply.outcome.value();
         records.emplace_back(waiting.key, detail::Codec<Out>::kind, detail::encode(answer), note(waiting, answer));
       }
+    }
     const std::vector<std::string> stored = store_->put(records);
     std::size_t row = 0;
     for (Reply<Out>& reply : arrived) {

@@ -93,7 +93,8 @@ class BatchService final : public Service<In, Out> {
         throw BackendError("a batch function returned " + std::to_string(answers.size()) + " items for " +
                                std::to_string(requests.size()) + " requests",
                            BackendError::Kind::permanent);
-      for (auto& answer : answers) outcomes.push_back(to_outcome(std::move(answer)));
+      for (auto& answer : answers)
+        outcomes.push_back(detail::judged(to_outcome(std::move(answer)), requests[outcomes.size()]));
     } catch (const BackendError&) {
       outcomes.clear();
       while (outcomes.size() < requests.size()) outcomes.push_back(std::current_exception());

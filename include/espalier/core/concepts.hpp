@@ -34,8 +34,7 @@ class Proposal {
 
 namespace detail {
 
-// Whether a user's function takes a context is its own choice. The types are written out: a deduced one would make the
-// compiler generate the function to learn its type.
+// A user's function may take a context. The types are written out: to deduce one, compilers generate the function.
 template <class Env>
 auto propose(Env& env, const typename Env::State& s, Kind kind, std::uint32_t n, const Context& context)
     -> decltype(env.propose(s, kind, n, context)) {

@@ -133,6 +133,7 @@ class PortState final : public PortBase {
     if (entry.empty()) throw std::invalid_argument("no request waits under ticket " + std::to_string(ticket));
     if (ticket <= fed_) --in_flight_;
     if constexpr (shares) by_key_.erase(entry.mapped().key);
+    outcome = judged(std::move(outcome), entry.mapped().request);
     const bool ok = outcome.ok();
     if (!ok) rethrow_unless_backend(outcome.error());
     std::size_t waiters = 0;

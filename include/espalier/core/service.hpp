@@ -1,6 +1,6 @@
 #pragma once
 
-#include <espalier/version.hpp>
+#include <espalier/core/error.hpp>
 
 #include <chrono>
 #include <cstddef>
@@ -71,6 +71,15 @@ class Service {
 };
 
 namespace detail {
+
+/// The outcome of a request. An answer that says that it has failed() is a BackendError.
+template <class In, class Out>
+Outcome<Out> judged(Outcome<Out> outcome, const In& request) {
+  if constexpr (requires(const Out& answer) { answer.failed(request); })
+    if (outcome.ok() && outcome.value().failed(request))
+      return std::make_exception_ptr(BackendError("the model's answer has no end (finish is 'other'), or no token"));
+  return outcome;
+}
 
 /// Asks a service and waits for all answers. `turn` is called at least every 50 ms and may throw.
 template <class In, class Out, class Turn>

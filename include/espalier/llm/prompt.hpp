@@ -167,6 +167,12 @@ struct Completion {
   /// Of prompt_tokens, those that the server had read before. Nothing = not told, or from a journal. Never stored.
   std::optional<std::uint32_t> reused_tokens = std::nullopt;
 
+  /// True for what is no answer: it does not say why it ended, or has no token.
+  [[nodiscard]] bool failed(const Prompt& request) const {
+    const auto& stop = request.sampling().stop;  // such a string may have been put behind an empty text
+    const bool nothing = completion_tokens == 0 && (text.empty() || std::ranges::count(stop, text) > 0);
+    return finish == Finish::other || (finish == Finish::stop && nothing && prompt_tokens > 0);
+  }
   /// The same for another who waits for it: what it took counts once.
   [[nodiscard]] Completion shared() && {
     attempts = 0;

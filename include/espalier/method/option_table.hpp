@@ -109,8 +109,7 @@ class OptionTable {
     writer.end_object();
     return out;
   }
-  /// (name, default as JSON, allowed values, explanation, type) of each option. The types are bool, int, float, str,
-  /// and choice, which is one of the allowed words.
+  /// (name, default as JSON, allowed values, explanation, type) of each option. Types: bool, int, float, str, choice.
   [[nodiscard]] std::vector<std::array<std::string, 5>> help() const {
     std::vector<std::array<std::string, 5>> rows;
     for (const auto& e : entries_) rows.push_back({e.name, e.show(), e.allowed, e.help, e.type});

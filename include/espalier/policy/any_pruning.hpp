@@ -21,8 +21,7 @@
 
 namespace espalier {
 
-/// What a policy of erased type sees of any tree: a copy of all children of one node and of the path to it. States are
-/// the ids in the tree itself, values are utilities.
+/// What a policy of erased type sees: copies of a node's children and its path. States are ids, values are utilities.
 using SiblingTree = Tree<NodeId, std::any>;
 
 /// A pruning policy of erased type: `AnyPruning{.name = "mine", .at = TopK(2)}`. An unset moment costs nothing.

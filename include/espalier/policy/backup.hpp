@@ -18,8 +18,7 @@ struct MeanBackup {
 
 namespace detail {
 
-/// Adds the value at the leaf only. Engines that look only at new nodes use it and call sum_up() once at the end. A
-/// deep tree then costs no more than a broad one.
+/// Adds the value at the leaf only. Engines that look only at new nodes use it, and call sum_up() once at the end.
 struct LeafBackup {
   template <class Tree>
   void operator()(Tree& tree, NodeId leaf, const typename Tree::Value& value) const {

@@ -132,6 +132,7 @@ inline Completion batch_answer(const output::detail::JsonLine& line, const Promp
     if (status / 100 != 2)  // vLLM says why beside the response
       throw backend::detail::status_error(
           status, told ? error : backend::detail::field<simdjson::dom::element>(response.element(), "body"));
+    backend::detail::throw_if_error(line.element());
     auto reply = backend::detail::ChatReply::whole(response.object("body").element(), dialect);
     auto answers = reply.completions(std::span(&prompt, 1), doubt, stops);
     if (!answers.front()) throw BackendError("a reply without its first choice");

@@ -55,8 +55,7 @@ class Draws {
   [[nodiscard]] std::uint64_t pick(std::string_view label, std::uint64_t number = 0) const {
     return Hasher().add(state_).add(label).add(number).finish().low;
   }
-  /// Whether an event of rate `rate` happens. At temperature 0 the more likely case happens. The chance changes
-  /// linearly to the rate at temperature 1 and stays there.
+  /// Whether an event of rate `rate` happens. The likelier case at temperature 0, linearly the rate from 1 on.
   [[nodiscard]] bool happens(std::string_view label, double rate, std::uint64_t number = 0) const {
     return uniform(label, number) < at_temperature(rate);
   }

@@ -74,8 +74,7 @@ def _look_on() -> None:
 
 
 def _tell(told: dict[object, float]) -> dict[object, float]:
-    """Reports calls that were not reported for a while. Returns the times of the reports, without calls that have
-    ended."""
+    """Reports calls that were not reported for a while. Returns the times of reports, of calls under way."""
     now = time.monotonic()
     under_way = dict(_under_way)
     when = {key: told.get(key, since) for key, (since, _, _) in under_way.items()}

@@ -34,8 +34,7 @@ class Tasks:
         self._nothing_ended.acquire()
 
     def exchange(self, requests: list[tuple[int, Any]], seconds: float) -> list[tuple[int, Any]]:
-        """Starts these requests. Returns (ticket, reply or exception) of those that have ended, and waits for the
-        first."""
+        """Starts these requests. Returns (ticket, reply or exception) of all that ended, and waits for one."""
         if requests:
             self._loop.call_soon_threadsafe(self._start, requests)
         ended = []
@@ -74,7 +73,9 @@ class Tasks:
         try:
             reply = self._function(request)
             if isawaitable(reply):
-                return await reply
+                reply = await reply
+                cut = getattr(reply, "finish", "") == "other"  # a Completion that is no answer
+                return BackendError(f"the {self._role}'s answer has no end") if cut else reply
         except BackendError as error:
             return error
         came = type(reply).__name__

@@ -24,8 +24,7 @@ OWN_PROFILES = {
 
 
 def own_profile(method: str) -> str:
-    """The profile of the method's paper, or of the toolkit that is cited for it. The common profile if none is
-    known."""
+    """The profile of the method's paper, or of the toolkit that is cited for it. Else the common profile."""
     return OWN_PROFILES.get(method, "common")
 
 

@@ -141,8 +141,7 @@ class Tokenizer:
         return str(self._tokenizer.decode(known, skip_special_tokens=not special, clean_up_tokenization_spaces=False))
 
     def encode(self, text: str, *, special: bool) -> tuple[list[int], list[tuple[int, int]]]:
-        """Ids and their [begin, end) in code points. `special` adds the tokens that the tokenizer puts around a
-        text."""
+        """Ids and their [begin, end) in code points. `special` adds the tokens that are put around a text."""
         coded = self._tokenizer(text, add_special_tokens=special, return_offsets_mapping=True, verbose=False)
         return list(coded["input_ids"]), [(begin, end) for begin, end in coded["offset_mapping"]]
 

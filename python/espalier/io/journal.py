@@ -10,8 +10,7 @@ from .files import record_of
 
 
 def journal_of(path: str) -> Path:
-    """The file of a journal, from its own path or a run's folder. Raises InputError or StoreError if it is not a
-    journal."""
+    """The file of a journal, from its own path or a run's folder. Raises InputError or StoreError if it is none."""
     file = Path(path)
     if file.is_dir():
         shared = str(record_of(file).get("noted", {}).get("journal", "")) if (file / "run.json").exists() else ""

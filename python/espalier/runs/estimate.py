@@ -37,8 +37,7 @@ class Estimate:
 
 
 def simulated_estimate(task: str, settings: Mapping[str, Any]) -> Estimate | str:
-    """An estimate from a run of `settings` over generated questions with the simulated model, or the reason why there
-    is none."""
+    """An estimate from a run of `settings` over generated questions with the simulated model, or why there is none."""
     chosen = {name: settings[name] for name in CARRIED if settings.get(name) is not None}
     if settings.get("values"):
         return "values of a server or a trained head cannot be simulated"

@@ -218,8 +218,7 @@ def shared_journal(shards: Sequence[Shard]) -> str:
 
 
 def copy_journals(shards: Sequence[Shard], run: Path) -> None:
-    """Writes one journal with the records of the shards' own, as paid by the run in a folder, and all stops by the
-    clock."""
+    """Writes one journal with the records of the shards, as paid by the run in a folder, and stops by the clock."""
     identity = read_object(run / "run.json")["identity"]
     with naming(run / "stops"), (run / "stops").open("wb") as stops:
         for shard in shards:

@@ -118,7 +118,8 @@ class ChatReply {
         reply.done_ = true;
       } else if (std::string text(line); !line.empty()) {
         const auto root = json.parse(text);
-        if (!root) throw FailedReply("the stream says: " + text);
+        if (!root && (failed || end == text.npos || text[0] != '{')) throw FailedReply("the stream says: " + text);
+        if (!root) throw BackendError("a line of the stream is not JSON");
         reply.add(*root, true, failed);
       }
     }

@@ -81,8 +81,7 @@ inline FormPtr any_case(std::string_view word) {
   return sequence(letters);
 }
 
-/// Appends one character of a set or a text of a grammar. Control characters are escaped, and so are those in
-/// `special`, which have a meaning in one of the dialects.
+/// Appends one character of a set or a text of a grammar. Control characters and those in `special` are escaped.
 inline void append_escaped(std::string& out, char c, std::string_view special) {
   constexpr std::string_view hex = "0123456789ABCDEF";
   const auto byte = static_cast<unsigned char>(c);

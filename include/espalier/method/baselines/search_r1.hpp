@@ -12,8 +12,7 @@
 /// Agents that think and search in one prompt. The published results need trained weights, those of Search-o1 excepted.
 namespace espalier::method::baselines::detail {
 
-// Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read and answer. After the last turn comes
-// one more reply, whose search is not executed.
+// Search-R1 (Jin et al. 2025) and IKEA (Huang et al. 2025): think, search, read, answer. The last search is not run.
 
 inline Task<void> run_search_r1(Path* path, BaselineOptions options) {
   std::string question = path->question();

@@ -57,8 +57,7 @@ NodeId add_answer(auto& tree, NodeId from, Proposal<rag::Action> drawn) {
   return closed == Reason::none ? id : no_node;
 }
 
-/// Adds a forced answer below the deepest node that was not pruned, of equals that with the highest worth(node).
-/// Returns its node, no_node if it could not be read.
+/// Adds a forced answer below the deepest unpruned node, of equals the highest worth(node). Returns it, or no_node.
 template <class Tree, class Worth>
 Task<NodeId> force_answer(const rag::Environment* loop, Tree* tree, Worth worth) {
   const NodeId from = deepest(*tree, worth);

@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-/// Data of single steps (ProRAG). A prompt is the template "step" with the history before the step. A completion is the
-/// step as later histories show it, its thought included.
+/// Data of single steps (ProRAG): the prompt "step" with the history before, and the step as later histories show it.
 namespace espalier::method {
 
 namespace detail {

@@ -24,8 +24,7 @@
 
 namespace espalier::run::detail {
 
-/// What the questions of a run contribute, as they end in any order: their part of each file, in the order of the
-/// questions, the summary, and how far the run is.
+/// What a run's questions contribute as they end: their parts of each file in order, the summary, and how far it is.
 class Harvest {
  public:
   Summary summary;

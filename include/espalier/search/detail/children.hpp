@@ -170,8 +170,7 @@ Task<void> value_children(auto* evaluator, auto* env, auto* tree, std::vector<Se
   std::erase_if(*nodes, pruned);
 }
 
-/// Gives each place its children and values them. The policy may cut some of a place's children ahead of values and
-/// when they are there. Returns those that are left.
+/// Gives each place its children and values them. The policy may cut some before and after. Returns those left.
 Task<std::vector<Seeded>> grow_valued(auto* evaluator, const auto* policy, auto* env, auto* tree,
                                       std::vector<Seeded> places, const auto* options, std::uint64_t calls,
                                       const char* engine) {

@@ -188,8 +188,7 @@ bool cut_ended(auto& tree, NodeId id) {
   return true;
 }
 
-/// Marks solved nodes from a node upwards. A node is solved if it gets no more children and either all its children are
-/// solved or it has none and has its value.
+/// Marks solved nodes upwards: those that get no more children, if all these are solved or one without any has a value.
 void mark_solved(auto& tree, NodeId id) {
   for (; id != no_node; id = tree[id].parent) {
     auto& node = tree[id];

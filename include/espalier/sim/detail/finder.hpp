@@ -59,8 +59,7 @@ class Finder {
     return from_fact(r_.knowledge.find(content(r_.question)), r_.question);
   }
 
-  /// What can be said about an open question: a step of the chain, the whole question, or any known fact. If it is none
-  /// of these, or has no answer yet, the first new fact.
+  /// What can be said about an open question: a step, the whole question, or any known fact. Else the first new fact.
   [[nodiscard]] Finding settle(std::string_view asked) const {
     const Chain* chain = r_.chain;
     if (!chain) chain = r_.knowledge.chain(asked);

@@ -107,8 +107,7 @@ class Form:
     """The prompt that it follows."""
     marks: Marks
     step: Callable[[Marks, Segment, bool], tuple[str, bool]]
-    """The text of a step, and whether a thought is open behind it. The last argument says whether one is open before
-    it."""
+    """The text of a step, and whether a thought is open behind it. The last argument says if one is before it."""
     kinds: tuple[str, ...]
     """Of the steps."""
     keeps_malformed: bool = False

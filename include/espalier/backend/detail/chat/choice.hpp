@@ -116,7 +116,6 @@ class Choice {
 
  private:
   void add_message(simdjson::dom::element message) {
-    throw_if_error(message);
     thought += first_field<std::string_view>(message, {"reasoning_content", "reasoning", "thinking"}).value_or("");
     refusal += field<std::string_view>(message, "refusal").value_or("");
     const auto content = first_field<simdjson::dom::element>(message, {"content", "text", "response"});

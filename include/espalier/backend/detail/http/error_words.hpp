@@ -14,11 +14,13 @@ inline bool has_any(std::string_view text, std::initializer_list<std::string_vie
   return std::ranges::any_of(words, [&](auto word) { return !std::ranges::search(text, word, same).empty(); });
 }
 
-/// True if an error's words are those of a prompt that is too long for the model, not of a server that is busy.
-inline bool says_too_long(std::string_view said) {
+/// True if an error's code, or else its words, are those of a prompt that is too long, not of a server that is busy.
+inline bool says_too_long(std::string_view code, std::string_view said) {
+  if (has_any(code, {"context length exceeded", "tokens limit reached", "exceed context size"})) return true;
   const bool busy =
-      has_any(said, {"rate limit", " per sec", " per min", " per hour", " per day", "quota", "bucket", "queue", "wait",
-                     "took", "timeout", "timed out", "out of memory", "input should be", "stop sequence"});
+      has_any(said, {"rate limit", "token rate", " per sec", " per min", " per hour", " per day", "quota", "bucket",
+                     "queue", "wait", "took", "timeout", "timed out", "out of memory", "overload", "in flight"}) ||
+      has_any(said, {"concurren", "input should be", "list should have", "array too long", "stop s", "].name'"});
   const bool prompt = has_any(said, {"prompt", "input"}) && has_any(said, {"token", "length", "character", "too long"});
   return !busy && ((prompt && has_any(said, {"too long", "too many", "too large", "too big", "longer than",
                                              "larger than", "greater than", "exceed", "limit is", "limit of",
@@ -26,7 +28,9 @@ inline bool says_too_long(std::string_view said) {
                    has_any(said, {"context length", "context size", "context window", "contextwindow", "context limit",
                                   "context shift", "max model len", "model length", "max seq len", "sequence length",
                                   "prompt length", "input length", "kv size", "model token limit", "expected maxlength",
-                                  "too large to process", "above max length", "`inputs` tokens", "inputs tokens +"}));
+                                  "too large to process", "string above max length", "`inputs` tokens"}) ||
+                   has_any(said, {"inputs tokens +", "max message tokens", "max input characters", "token total exceed",
+                                  "reduce the length of the", "超长"}));
 }
 
 }  // namespace espalier::backend::detail

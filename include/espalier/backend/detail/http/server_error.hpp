@@ -4,6 +4,7 @@
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -20,8 +21,9 @@ struct ServerError {
 
 /// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}, a
 /// status or code of 400 to 599, {"success":false}, MiniMax's {"base_resp":{status_code,status_msg}} with another code
-/// than 0. If the reply is known to be an error, also {"message":text}, {"detail":...} and {"msg":text}.
-inline std::optional<ServerError> find_error(simdjson::dom::element root, bool failed) {
+/// than 0. If the reply is known to be an error, also {"message":text}, {"detail":...} and {"msg":text}. Else inner
+/// objects are looked into too, those `aside` of choices and messages for {"error":object or text} alone.
+inline std::optional<ServerError> find_error(simdjson::dom::element root, bool failed, bool aside = false) {
   const auto text = [](simdjson::dom::element object, std::string_view name) {
     const auto value = field<simdjson::dom::element>(object, name);
     return value && !value->is_null() ? text_or_json(*value) : std::string();
@@ -34,9 +36,9 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
   };
   for (const char* name : {"error", "errors", "Error", "error_message", "error_msg"}) {
     const std::string shown = text(root, name);  // what some gateways send beside a good reply is no error
-    if (shown.empty() || shown == "false" || shown == "0" || shown == "{}" || shown == "[]") continue;
-    if (simdjson::dom::element error; !root[name].get(error) && error.is_object()) return described(error);
-    return ServerError{shown, text(root, "code"), text(root, "error_type")};
+    if (auto no = {"", "false", "0", "{}", "[]", "null", "none", "None"}; std::ranges::count(no, shown) > 0) continue;
+    if (root[name].is_object()) return described(root[name].value());
+    if (!aside || root[name].is_string()) return ServerError{shown, text(root, "code"), text(root, "error_type")};
   }
   simdjson::dom::element base;
   const std::string state = root["base_resp"].get(base) ? "" : text(base, "status_code");
@@ -45,8 +47,12 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
     const std::string shown = text(root, name);
     int status = 0;
     std::from_chars(shown.data(), shown.data() + shown.size(), status);
-    failed = failed || shown == "error" || shown == "false" || (status >= 400 && status < 600);
+    failed = failed || (!aside && (shown == "error" || shown == "false" || (status >= 400 && status < 600)));
   }
+  if (simdjson::dom::object all; !failed && !root.get(all))
+    for (const auto [key, value] : all)
+      if (value.is_object() && key.find("filter_result") == key.npos)  // Azure's filters may fail beside a good reply
+        if (auto inner = find_error(value, false, aside || (key != "message" && key != "delta"))) return inner;
   if (!failed) return std::nullopt;
   ServerError found = described(root);
   if (found.message.empty() || root["message"].is_object())  // Ollama's message is the answer
@@ -64,8 +70,8 @@ inline BackendError::Kind failure_kind(long status, const ServerError& error) {
   int code = 0;
   std::from_chars(error.code.data(), error.code.data() + error.code.size(), code);
   if (status / 100 == 2 && code >= 400 && code < 600) status = code;
-  const bool access = status == 401 || status == 403 || status == 404 || status == 429;
-  if (!access && says_too_long(said)) return Kind::too_long;
+  const bool apart = status == 401 || status == 403 || status == 404 || status == 429 || status > 500;  // by code alone
+  if (says_too_long(error.code + ' ' + error.type, apart ? "" : said)) return Kind::too_long;
   if (has_any(said, {"insufficient_quota", "exceeded your current quota", "content management policy"}) ||
       has_any(error.code + error.type, {"content_filter", "data_inspection", "datainspection"}))  // a filter refused it
     return Kind::permanent;
