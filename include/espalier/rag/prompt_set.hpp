@@ -70,8 +70,7 @@ class PromptSet {
   PromptSet(Protocol protocol, Texts texts)
       : PromptSet(std::make_shared<const Protocol>(std::move(protocol)), std::move(texts)) {}
 
-  /// The same set, with texts replaced by the files `DIR/<purpose>.txt`. Any other .txt file is an error, and so is
-  /// none.
+  /// The same set, with texts replaced by the files `DIR/<purpose>.txt`. None, or another .txt file, is an error.
   [[nodiscard]] PromptSet replaced_from(const std::string& folder) const {
     PromptSet other = *this;
     bool any = false;
