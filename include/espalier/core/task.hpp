@@ -200,8 +200,7 @@ T run_plain(Task<T> task) {
 
 }  // namespace detail
 
-/// Runs tasks side by side and returns their results in order. All run to their end even if one fails, so that nothing
-/// paid for is lost. Then the first exception by index is thrown.
+/// Runs tasks side by side to their ends and returns the results in order. Throws the first exception by index.
 template <class T>
 [[nodiscard]] detail::Gather<T> gather(std::vector<Task<T>> tasks) {
   return detail::Gather<T>(std::move(tasks));

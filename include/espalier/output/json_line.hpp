@@ -143,8 +143,7 @@ inline std::pair<std::string, std::string> no_number(std::string_view line) {
   return {};
 }
 
-/// Makes JSON of a line of tab-separated values, by the names in the first line, which becomes "". A cell may stand in
-/// quotes, which are doubled inside it. Throws InputError.
+/// Makes JSON of a line of tab-separated values, by the names in the first, which becomes "". Throws InputError.
 inline void tsv_to_json(std::string& line, std::vector<std::string>& header, const std::string& path, std::size_t at) {
   if (line.ends_with('\r')) line.pop_back();
   std::vector<std::string> cells(1);

@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-/// When a pruning policy is asked, and how policies are joined:
-/// `AllOf(Before(Dedup(key)), Threshold(0.3), Keep(TopK(2)))`.
+/// When a pruning policy is asked, and joins of several: `AllOf(Before(Dedup(key)), Keep(TopK(2)))`.
 namespace espalier {
 
 /// Keeps everything.

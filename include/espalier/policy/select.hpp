@@ -46,8 +46,7 @@ double unvisited_mean(FirstPlay rule, double number, const Node<Value>& parent) 
   if (rule == FirstPlay::infinite) return std::numeric_limits<double>::infinity();
   return rule == FirstPlay::parent ? utility(parent.mean()) : number;
 }
-/// The mean of a child through which simulations are under way: of its own values, else of the parent's. If neither has
-/// any, that of a child without visits, or 0 if that is infinite.
+/// The mean of a child with simulations under way: its own, else the parent's, else as without visits (0 if infinite).
 template <class Value>
 double mean_under_way(FirstPlay rule, double number, const Node<Value>& parent, const Node<Value>& child) {
   const bool constant = rule == FirstPlay::constant && child.visits == 0 && parent.visits == 0;

@@ -94,8 +94,7 @@ class PromptSet {
   [[nodiscard]] const std::shared_ptr<const Protocol>& protocol() const { return protocol_; }
   [[nodiscard]] const Texts& texts() const { return texts_; }
 
-  /// The texts between returned marks of a purpose's prompt that would be read as a reply. Throws
-  /// std::invalid_argument if there is no such purpose.
+  /// The texts between returned marks of a prompt that read as a reply. Throws std::invalid_argument if there is none.
   [[nodiscard]] std::vector<std::string> copyable(std::string_view purpose, std::string_view text) const {
     const Protocol::Purpose* known = protocol_->purpose(purpose);
     if (known == nullptr) throw std::invalid_argument("there is no prompt '" + std::string(purpose) + "'");

@@ -21,8 +21,7 @@
 
 namespace espalier::run::detail {
 
-/// A method's inference form that takes questions while it runs. All questions share one scheduler and one set of
-/// services. `espalier serve` uses it. No question here has gold.
+/// A method's inference form for questions that come while it runs, as to `espalier serve`. None has gold.
 class Answering {
  public:
   using Id = std::uint64_t;  ///< the caller's id of one question

@@ -130,8 +130,7 @@ inline std::vector<TriedPrompt> try_prompts(Settings settings, std::function<voi
 
 #ifdef ESPALIER_HAS_CURL
 
-/// A model that writes each prompt as a request to the server at an address, and sends none. Its replies are empty. It
-/// throws a BackendError where this server cannot be asked.
+/// A model that writes each prompt as a request and sends none. Throws BackendError where its server cannot be asked.
 class WrittenOnly {
  public:
   /// The settings must outlive it. With a `turn` a server of an unknown kind is asked for it, if need be.

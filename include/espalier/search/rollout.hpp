@@ -155,8 +155,7 @@ class Rollout {
     if constexpr (grafts) evaluation.paths = std::move(paths);
     co_return evaluation;
   }
-  /// The ends of `count` rollouts that can be read, with their rewards. A terminal state is its own end. `paths` gets
-  /// a path for each of all that are to be grafted.
+  /// The readable ends of `count` rollouts, with rewards. A terminal state is its own end. `paths` gets those to graft.
   template <class Env, class State>
   Task<Ends<State>> rewarded(Env* env, State state, Context context, std::uint32_t count,
                              std::vector<Path<Env>>* paths) {

@@ -30,8 +30,7 @@ struct CheckedSection {
   std::uint64_t size;
 };
 
-/// The first 4,096 bytes of a checked file. Then come the sections, cut into blocks of 64 KiB across their borders, and
-/// one checksum per block. All numbers are little-endian.
+/// The first 4,096 bytes of a checked file. Sections follow in blocks of 64 KiB, and checksums of each. Little-endian.
 struct CheckedHeader {
   static constexpr std::size_t most_sections = 100;
   static constexpr std::uint32_t this_layout = 1;

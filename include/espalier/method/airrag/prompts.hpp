@@ -8,7 +8,6 @@
 namespace espalier::method {
 
 /// AirRAG's prompts in our own words. Documents have their own slot. Histories show queries and responses.
-/// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet airrag_prompts() {
   static constexpr detail::Mark marks[] = {{"queries", "", ""},
                                            {"sub_answer", "", ""},

@@ -112,8 +112,7 @@ inline Baseline hiprag() {
           .sampling = {.max_tokens = 1024}};
 }
 
-// Auto-RAG (Yu et al. 2024): the model plans and searches in a dialogue. Passages it has seen are not shown again.
-// When its searches are used up, it writes passages itself.
+// Auto-RAG (Yu et al. 2024): a dialogue that searches and shows each passage once. At last the model writes passages.
 
 /// The thought before a query, without the word that makes it a "Refined Query:".
 inline std::string before_query(std::string thought) {

@@ -166,8 +166,7 @@ struct DecExRagSurvivors {
   }
 };
 
-/// Pruning as section 2.2 has it: a vote decides whether to stop, values decide whether to retrieve, and the best
-/// execution goes on. The user's policy is asked after each.
+/// Pruning as section 2.2 has it: votes stop, values retrieve, the best execution goes on. Then the user's is asked.
 inline auto pruning(const std::shared_ptr<const DecExRagOptions>& options) {
   return AllOf(Before(DecExRagVote{options}), DecExRagThreshold{options}, Keep(DecExRagSurvivors{options->search}),
                options->prune);

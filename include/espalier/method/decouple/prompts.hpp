@@ -6,7 +6,6 @@
 namespace espalier::method {
 
 /// DecoupleRAG's prompts in our own words. A judge gives two numbers: one for the plan and one for the search.
-/// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet decouple_prompts() {
   static constexpr detail::Mark marks[] = {{"thought", "", ""},        {"history.thought", "Thought:", "\n"},
                                            {"search", "Search(", ")"}, {"information", "Observation:", "\n"},

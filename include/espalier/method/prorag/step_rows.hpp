@@ -141,8 +141,7 @@ inline std::size_t append_rft_rows(const output::TreeRecord& record, const rag::
   return unscored;
 }
 
-/// Appends a row for every pair of siblings that a judge decided: data for a process reward model. The history is that
-/// of their parent, queries and conclusions with all documents.
+/// Appends a row for every pair of siblings that a judge decided. The history is the parent's, with all documents.
 inline void append_prm_pairs(const output::TreeRecord& record, const rag::PromptSet& prompts, std::string& out) {
   const rag::Tree& tree = record.tree;
   struct Pair {

@@ -9,7 +9,6 @@
 namespace espalier::method {
 
 /// ReasonRAG's prompts in our own words. Only the evidence prompt sees documents. Histories show the evidence.
-/// PromptSet::replaced_from replaces single texts by files.
 inline rag::PromptSet reasonrag_prompts() {
   static constexpr detail::Mark marks[] = {{"search", "<query>", "</query>"},
                                            {"sub_answer", "<evidence>", "</evidence>"},

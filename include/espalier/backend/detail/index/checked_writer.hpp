@@ -17,8 +17,7 @@
 
 namespace espalier::backend::detail {
 
-/// Writes a checked file, section by section. The names of its kind and sections fit their fields. It appears whole at
-/// commit() or not at all. Throws InputError that names the path.
+/// Writes a checked file, section by section. It appears whole at commit() or not at all. Throws InputError.
 class CheckedWriter {
  public:
   /// Without a path it writes to memory.
