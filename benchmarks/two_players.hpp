@@ -30,9 +30,9 @@ class TwoPlayers {
                                                              const Context& context) {
     std::vector<Proposal<Action>> moves;
     moves.reserve(n);
-    std::uint32_t i = 0;
-    for (Action cell = 0; cell < 9; ++cell)
-      if (free(s, cell) && i++ >= context.first && moves.size() < n) moves.emplace_back(cell, kind);
+    std::uint32_t left = free_cells(s);
+    for (std::uint32_t i = 0; left != 0 && moves.size() < n; ++i, left &= left - 1)
+      if (i >= context.first) moves.emplace_back(first_of(left), kind);
     return moves;
   }
   [[nodiscard]] static State step(State s, Action cell) {
@@ -45,10 +45,10 @@ class TwoPlayers {
   /// The value after random moves to the end of the game.
   [[nodiscard]] static double playout(State s, Random random) {
     while (!over(s)) {
-      std::uint32_t left = ~static_cast<std::uint32_t>(s.marks[0] | s.marks[1]) & 0777U;
+      std::uint32_t left = free_cells(s);
       for (std::uint32_t skip = random.below(static_cast<std::uint32_t>(std::popcount(left))); skip > 0; --skip)
         left &= left - 1;
-      s = step(s, static_cast<Action>(std::countr_zero(left)));
+      s = step(s, first_of(left));
     }
     return value(s);
   }
@@ -66,7 +66,8 @@ class TwoPlayers {
     return won;
   }();
   static bool won(std::uint16_t marks) { return lines[marks]; }
-  static bool free(const State& s, Action cell) { return !((s.marks[0] | s.marks[1]) >> cell & 1); }
+  static std::uint32_t free_cells(const State& s) { return ~(s.marks[0] | s.marks[1]) & 0777U; }
+  static Action first_of(std::uint32_t cells) { return static_cast<Action>(std::countr_zero(cells)); }
 };
 
 }  // namespace espalier::toy

@@ -33,8 +33,8 @@ struct Roots {
   double inverse = 0, root = 0, of_inverse = 0, of_log = 0;
 };
 inline double root_of_log(std::uint32_t n) { return std::sqrt(std::log(double(n))); }
-inline const std::array<Roots, 2048> small_roots = [] {
-  std::array<Roots, 2048> all{};
+inline const std::array<Roots, 8192> small_roots = [] {
+  std::array<Roots, 8192> all{};
   for (std::uint32_t n = 1; n < all.size(); ++n)
     all[n] = {1 / double(n), std::sqrt(double(n)), std::sqrt(1 / double(n)), root_of_log(n)};
   return all;
@@ -78,7 +78,7 @@ class Uct {
             scaled = log > 0 ? options_.w * log : 0](const Node<Value>& child) {
       const std::uint32_t visits = child.visits + child.pending;
       if (visits == 0) return detail::unvisited_mean(first, number, parent) + scaled;
-      const bool small = visits < detail::small_roots.size();
+      const bool small = __builtin_expect(visits < detail::small_roots.size(), true);
       const double inverse = small ? detail::small_roots[visits].inverse : 1 / double(visits);
       const double root = small ? detail::small_roots[visits].of_inverse : std::sqrt(inverse);
       const double mean =
@@ -152,9 +152,9 @@ class Puct {
   [[nodiscard]] auto score(const Node<Value>& parent, double scaled) const {
     return [first = options_.first_play, number = options_.unvisited, &parent, scaled](const Node<Value>& child) {
       const double n = visits(child);
-      const double mean = child.pending > 0 ? detail::mean_under_way(first, number, parent, child)
-                          : n > 0           ? utility(child.total) / n
-                                            : detail::unvisited_mean(first, number, parent);
+      const double mean = child.pending > 0  ? detail::mean_under_way(first, number, parent, child)
+                          : child.visits > 0 ? utility(child.total) / n
+                                             : detail::unvisited_mean(first, number, parent);
       return mean + scaled * static_cast<double>(child.prior) / (1 + n);
     };
   }
