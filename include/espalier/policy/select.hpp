@@ -55,7 +55,7 @@ double mean_under_way(FirstPlay rule, double number, const Node<Value>& parent, 
 
 }  // namespace detail
 
-/// UCT (Kocsis and Szepesvari 2006): mean + w sqrt(ln N_parent / N). Without visits N is 1 and the mean `first_play`'s.
+/// UCT (Kocsis and Szepesvari 2006): mean + w sqrt(ln N_parent / N). Unvisited: N = 1, mean of `first_play`.
 class Uct {
  public:
   struct Options {

@@ -70,7 +70,7 @@ class PromptSet {
   PromptSet(Protocol protocol, Texts texts)
       : PromptSet(std::make_shared<const Protocol>(std::move(protocol)), std::move(texts)) {}
 
-  /// The same set, with texts replaced by the files `DIR/<purpose>.txt`. None, or another .txt file, is an error.
+  /// The same set with texts of the files `DIR/<purpose>.txt`. Another .txt file is an error, as is a folder of none.
   [[nodiscard]] PromptSet replaced_from(const std::string& folder) const {
     PromptSet other = *this;
     bool any = false;

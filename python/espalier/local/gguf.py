@@ -37,7 +37,7 @@ class Header:
 
     architecture: str
     fields: dict[str, Any]
-    """Its single values, and lists of numbers, by name."""
+    """Its single values, and lists of whole numbers, by name."""
     bytes: int
     """Size of the file, or of all parts of one that was split."""
 
@@ -92,7 +92,7 @@ def _number(file: BinaryIO, code: str) -> Any:
 
 
 def _value(file: BinaryIO) -> Any:
-    """A value behind its type. None for a list of texts."""
+    """A value behind its type. None for a list of texts or fractions, which sizes nothing."""
     kind = _number(file, "I")
     if kind == STRING:
         return _take(file, _number(file, "Q")).decode(errors="replace")
@@ -101,7 +101,7 @@ def _value(file: BinaryIO) -> Any:
     inner, length = (_number(file, "I"), _number(file, "Q")) if kind == ARRAY else (kind, 0)
     if inner in NUMBERS:
         numbers = _take(file, length * struct.calcsize(NUMBERS[inner]))
-        return list(struct.unpack(f"<{length}{NUMBERS[inner]}", numbers))
+        return None if NUMBERS[inner] in "fd" else list(struct.unpack(f"<{length}{NUMBERS[inner]}", numbers))
     if kind != ARRAY or inner != STRING or length > LONGEST:
         raise ValueError(f"the header has {length:,} values of the unknown type {inner}")
     for _ in range(length):

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-/// Baselines that ask once, search with the question or its parts, or get their first reply from memory.
+/// Baselines of one call, of searches by the question or its parts, and of a first reply from memory.
 namespace espalier::method::baselines::detail {
 
 // Direct answering, also called zero-shot or naive generation: one call that sees only the question.

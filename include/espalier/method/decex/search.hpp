@@ -166,7 +166,7 @@ struct DecExRagSurvivors {
   }
 };
 
-/// Pruning as section 2.2 has it: votes stop, values retrieve, the best execution goes on. Then the user's is asked.
+/// Section 2.2: a vote decides to stop, values to retrieve, and the best execution goes on. The user's policy is last.
 inline auto pruning(const std::shared_ptr<const DecExRagOptions>& options) {
   return AllOf(Before(DecExRagVote{options}), DecExRagThreshold{options}, Keep(DecExRagSurvivors{options->search}),
                options->prune);

@@ -66,7 +66,7 @@ inline std::size_t first_best(std::span<const double> scores) {
   return best;
 }
 
-/// Annotates the ends of complete chains with "embedding", the mean cosine of its answer's with all (AirRAG, Eq. 3).
+/// Annotates each complete chain's end with "embedding": its answer's mean cosine with all answers (AirRAG, Eq. 3).
 template <class = void>
 Task<void> annotate_agreement(EncoderPort encoder, rag::Tree* tree) {
   const std::vector<NodeId> ends = output::complete_chains(*tree);

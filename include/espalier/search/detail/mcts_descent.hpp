@@ -188,7 +188,7 @@ bool cut_ended(auto& tree, NodeId id) {
   return true;
 }
 
-/// Marks solved nodes upwards: those that get no more children, if all these are solved or one without any has a value.
+/// Marks solved nodes upwards: those that get no more children, with solved ones alone, or with none and a value.
 void mark_solved(auto& tree, NodeId id) {
   for (; id != no_node; id = tree[id].parent) {
     auto& node = tree[id];

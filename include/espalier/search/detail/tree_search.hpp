@@ -17,7 +17,7 @@ void finish(auto& tree) {
   sum_up(tree);
 }
 
-/// How an engine is called: by `grow(env, root, seed)`, a coroutine. `keeps`: it asks a pruning policy to `keep`.
+/// How an engine with a coroutine `grow(env, root, seed)` is called. `keeps`: it asks a pruning policy to `keep`.
 template <class Engine, class Evaluate, class Prune, bool keeps = false>
 class TreeSearch {
  public:
