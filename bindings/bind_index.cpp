@@ -34,8 +34,7 @@ class Index : public RetrieverPart {
   run::detail::IndexFolder folder_;
 };
 
-/// Checks for signals, and calls Python with the progress of a build at most 20 times per second and at the end of a
-/// stage.
+/// Checks for signals, and tells Python how far a build is, at most 20 times per second and at the end of a stage.
 run::IndexProgress index_hook(const py::object& progress) {
   using Clock = std::chrono::steady_clock;
   return [told = Clock::time_point(), progress = progress.is_none() ? nullptr : shared(progress)](

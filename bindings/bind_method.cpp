@@ -76,7 +76,7 @@ class MethodSearch final : public Search {
   MethodSearch(const std::string& name, const std::optional<std::string>& preset, bool answers, Set set,
                std::map<std::string, py::object> models, py::object encoder, py::object values, py::object reward,
                const py::object& prune, const std::string& prompts)
-      : Search(name, Loop({}, {}, prompts_of(name, preset.value_or(""), set, prompts)), std::move(reward)),
+      : Search(name, Loop({}, {}, configured(name, preset.value_or(""), set)->prompts(prompts)), std::move(reward)),
         preset_(preset.value_or("")),
         answers_(answers),
         set_(std::move(set)),
@@ -126,20 +126,13 @@ class MethodSearch final : public Search {
     };
     auto made = ready();
     for (const auto& tree : trees) {
-      if (tree->prompts != shown) {
-        shown = tree->prompts;
-        made = ready();
-      }
+      if (std::exchange(shown, tree->prompts) != tree->prompts) made = ready();
       for (const method::Product& product : made->products()) product.rows(tree->record(), files[product.file]);
     }
     return files;
   }
 
  private:
-  static rag::PromptSet prompts_of(const std::string& name, const std::string& preset, const Set& set,
-                                   const std::string& folder) {
-    return configured(name, preset, set)->prompts(folder);
-  }
   [[nodiscard]] std::unique_ptr<method::Method> make() const { return configured(method, preset_, set_, prune_); }
 
   std::string preset_;

@@ -86,8 +86,15 @@ void bind_pruning(py::module_& m) {
   py::class_<AnyPruning>(m, "Pruning", "Pruning policies that any engine takes, asked one after the other.")
       .def(py::init(&joined), py::kw_only(), py::arg("moment") = "")
       .def_readonly("name", &AnyPruning::name, "What errors and records call it.")
-      .def(py::pickle([](const AnyPruning& policy) { return py::make_tuple(policy.name); },
-                      [](const py::tuple& state) { return pruning_of(state[0].cast<std::string>()); }));
+      .def(py::pickle(
+          [](const AnyPruning& policy) {
+            try {
+              return py::make_tuple(pruning_of(policy.name).name);
+            } catch (const std::invalid_argument&) {
+              throw py::type_error("a pruning policy with a function cannot be copied or pickled: " + policy.name);
+            }
+          },
+          [](const py::tuple& state) { return pruning_of(state[0].cast<std::string>()); }));
 }
 
 }  // namespace espalier::python

@@ -63,7 +63,7 @@ class ProRagGuide {
         policy_(options.budget.keeping(1)),
         paths_({guide.n, options.budget.keeping(1), 1}, espalier::detail::NoValue()),
         beam_({guide.beam, options.samples, options.answer_depth, options.budget.keeping(1), 1},
-              ProcessReward(loop.sampler())) {}
+              ProcessReward(loop.sampler()), options.prune) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   Task<rag::Tree> operator()(rag::State root, std::uint64_t run_seed) {
@@ -105,7 +105,7 @@ class ProRagGuide {
   ProcessReward reward_;
   PolicyLoop policy_;
   Trajectories<espalier::detail::NoValue> paths_;
-  Beam<ProcessReward> beam_;
+  Beam<ProcessReward, AnyPruning> beam_;
 };
 
 }  // namespace espalier::method::detail
