@@ -38,7 +38,12 @@ class StoreError(Error):
 
 
 class PolicyError(Error):
-    """A pruning policy failed, or cuts what it cannot. The message names the engine and the policy."""
+    """A pruning policy failed, or cuts what it cannot. The message names the engine and the policy.
+
+    `trees` holds the trees that `run` had finished, one per question, None for open questions.
+    """
+
+    trees: Sequence[object] = ()
 
 
 class UnreadableWarning(UserWarning):

@@ -22,8 +22,7 @@ NAME = "espalier-rag"
 
 
 def distribution() -> str:
-    """Which installed one the package comes from, with version and folder. On the package index, `espalier` is another
-    project's name."""
+    """The installed package that it comes from, with version and folder. PyPI's `espalier` is another project."""
     folder = Path(__file__).resolve().parent.parent
     for found in distributions(name=NAME):
         if folder.parent == Path(str(found.locate_file(""))).resolve():

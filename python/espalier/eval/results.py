@@ -1,5 +1,4 @@
-"""Methods side by side, as a folder of files: runs by `answer`, which sees no gold, scores, what chance could have
-done, and what it all cost."""
+"""Methods side by side, as a folder of files: runs by `answer`, scores, what chance could have done, and costs."""
 
 import json
 import math
@@ -143,8 +142,7 @@ def failed(name: str, error: str, point: tuple[str, str] | None = None) -> Row:
 
 
 def add_statistics(runs: Sequence[Row], scores: Mapping[str, Floats], baseline: str) -> None:
-    """Adds to each run the intervals of its scores, and to those of the tables what their paired differences from the
-    baseline are worth."""
+    """Adds intervals to the runs' scores, and to those of the tables what paired differences are worth."""
     names = [run["name"] for run in runs]
     base = names.index(baseline)
     others = [i for i, run in enumerate(runs) if i != base and run["point"] is None]

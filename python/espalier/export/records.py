@@ -110,8 +110,7 @@ class Sampled:
 
 @dataclass
 class TraceNode:
-    """What one step of the policy wrote, what the environment answered, or what the policy was asked. Shared by all
-    branches through it."""
+    """What one step of the policy wrote, what the environment answered, or what the policy was asked."""
 
     parent: int | None
     """Place in the trace's list, which is above its own place. None = it follows the prompt."""

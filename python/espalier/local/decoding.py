@@ -323,8 +323,7 @@ class _Draw:
         return tokens
 
     def _likeliest(self, scores: Any) -> Any:
-        """Keeps the top_k likeliest tokens of each row, and of these the likeliest that together reach its top_p, at
-        least one."""
+        """Keeps the top_k likeliest tokens of each row, and of these those that reach its top_p, at least one."""
         import torch
 
         ordered, order = torch.sort(scores, dim=-1, descending=True, stable=True)

@@ -210,8 +210,7 @@ def has_gpu(llama: Any) -> bool:
 
 @contextmanager
 def _standard_error_into(lines: list[str]) -> Iterator[None]:
-    """Keeps what the process writes to its standard error: llama.cpp gives its reasons nowhere else. It is shown after
-    all, unless the block raises."""
+    """Keeps what the process writes to standard error, where llama.cpp says why. Shown unless the block raises."""
     sys.stderr.flush()
     before = os.dup(2)
     with tempfile.TemporaryFile() as kept:

@@ -1,5 +1,4 @@
-"""A tree as a picture: boxes from left to right, the path to the answer in bold, pruned branches dashed; and which
-of many nodes are shown."""
+"""A tree as a picture: boxes from left to right, the answer's path in bold, pruned branches dashed."""
 
 import heapq
 import os

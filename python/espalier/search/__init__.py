@@ -19,12 +19,12 @@ from .._core import (
 )
 from ..bridge.pruning import Sibling, Verdict
 from ..gone import absent
-from .pruning import AllOf, Before, Budgeted, Dedup, Keep, Threshold, TopK
+from .pruning import AllOf, Before, BestOfEachKind, Budgeted, Dedup, Keep, Threshold, TopK
 
 __all__ = [
-    "F1", "Accuracy", "Agreement", "AllOf", "Beam", "Before", "Budgeted", "Dedup", "Environment", "ExactMatch",
-    "Keep", "Mcts", "Puct", "Rollout", "Search", "Session", "Sibling", "State", "Threshold", "TopK", "Uct",
-    "Verdict",
+    "F1", "Accuracy", "Agreement", "AllOf", "Beam", "Before", "BestOfEachKind", "Budgeted", "Dedup", "Environment",
+    "ExactMatch", "Keep", "Mcts", "Puct", "Rollout", "Search", "Session", "Sibling", "State", "Threshold", "TopK",
+    "Uct", "Verdict",
 ]  # fmt: skip
 __dir__ = __all__.copy
 if not TYPE_CHECKING:

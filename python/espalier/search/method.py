@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from .. import _core
 from .._core import Question, Search, Tree
 from ..bridge.mismatch import fault_of, unfit
-from ..errors import whole
+from ..errors import PolicyError, whole
 from ..gone import keywords, method_meant, naming, unknown
 from ..local.llama_cpp import LlamaCpp
 from ..local.sources import source_of
@@ -52,7 +52,7 @@ def run(
     which servers have and functions get by `fingerprint`. A retriever is journaled if it is a server or has a
     `retriever_fingerprint`.
 
-    Raises BackendError if a backend failed for good. Its `trees` holds the trees that could still be finished.
+    Raises BackendError if a backend failed for good, and PolicyError. Their `trees` holds those that were finished.
     """
     file = "" if journal is None else os.fspath(journal)
     asked = list(questions) if isinstance(questions, Iterable) and not isinstance(questions, str) else questions
@@ -67,6 +67,9 @@ def run(
             most = part.engine.slots if isinstance(part, LlamaCpp) else 4 * in_flight
             session.run(most if open_questions is None else open_questions)
             return Trees(whole(session.trees, session.errors))
+        except PolicyError as error:
+            error.trees = list(session.trees)
+            raise
         finally:
             del session  # closes the journal; a traceback would keep it
 

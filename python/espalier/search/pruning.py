@@ -36,6 +36,13 @@ class Budgeted(Pruning):
         super().__init__(f"budgeted:{calls}:{k}")
 
 
+class BestOfEachKind(Pruning):
+    """Keeps the best of each kind."""
+
+    def __init__(self) -> None:
+        super().__init__("best_of_each_kind")
+
+
 class Dedup:
     """Keeps the best of the siblings of equal kind and key, such as `Dedup(str.lower)` of the actions' texts."""
 

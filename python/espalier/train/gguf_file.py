@@ -1,5 +1,4 @@
-"""A trained Llama as one file that llama.cpp reads, and how tokenizers split a text before merges, by llama.cpp's names
-of the ways (`tokenizer.ggml.pre`)."""
+"""A trained Llama as one file that llama.cpp reads, and the names of tokenizers in it (`tokenizer.ggml.pre`)."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -31,8 +31,7 @@ class Source:
 
     @property
     def least_parameters(self) -> int:
-        """Of its files, a parameter takes 4 bytes in a folder (2 where its configuration says 16 bits), and at most 2
-        in a GGUF file."""
+        """A parameter takes 4 bytes in a folder (2 where its configuration says 16 bits), at most 2 in a GGUF file."""
         if self.path is None:
             return self.parameters
         if self.kind == "gguf":

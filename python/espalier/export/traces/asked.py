@@ -1,5 +1,4 @@
-"""Trees of methods that ask a prompt of its own for each step. A prompt shows all that the step may see, as a text that
-does not go on from the prompt before it."""
+"""Trees of methods that ask each step by a prompt of its own, which does not go on from the prompt before it."""
 
 from __future__ import annotations
 

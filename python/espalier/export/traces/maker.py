@@ -43,8 +43,7 @@ class Maker(ABC, Generic[Here]):
     def _extend(
         self, at: int | None, here: Here, parts: Sequence[Fields], number: int, rollout: int | None = None
     ) -> tuple[int | None, Here]:
-        """Adds the parts of a recorded node, or of a rollout from it, behind a place. Returns the last place, and what
-        is known there."""
+        """Adds the parts of a recorded node, or of a rollout from it. Returns the last place, what is known there."""
 
     def _add_unread(self, number: int, at: int | None, here: Here, node: Fields) -> None:
         """Adds a step that could not be read, where it is part of the chain."""

@@ -128,8 +128,7 @@ class StepDpoTrainer(WholeCheckpoints, trl.DPOTrainer):  # type: ignore[misc]
 
 
 def kept(folder: Path, examples: list[PairExample]) -> Any:
-    """The pairs as a data set in a folder. TRL keeps the reference pass there, so a training that goes on does not do
-    it again."""
+    """The pairs as a data set in a folder, where TRL keeps the reference pass for a training that goes on."""
     if not folder.is_dir():
         part = folder.with_name(PART)
         shutil.rmtree(part, ignore_errors=True)

@@ -1,5 +1,4 @@
-"""Group relative policy optimisation by TRL: the model learns from groups of trajectories that our engine samples with
-it, with advantages of the shape (B, T)."""
+"""Group relative policy optimisation by TRL, on trajectories of our engine, with advantages [B, T]."""
 
 import random
 import warnings

@@ -77,8 +77,7 @@ def ranking_loss(difference: torch.Tensor) -> torch.Tensor:
 
 
 class PairTrainer(OwnLoss):
-    """Learns which of two steps is better. The loss of a batch is the mean over its pairs. TRL's trainer of rewards has
-    the same, but leaves long pairs out."""
+    """Learns which of two steps is better: the mean over a batch's pairs. TRL's trainer leaves long pairs out."""
 
     def collate(self, examples: Sequence[RewardPair]) -> Batch:
         """[2 B, T]: all chosen texts, then all rejected ones."""

@@ -110,8 +110,7 @@ class ValueTrainer(OwnLoss):
         }
 
     def note(self, said: Sequence[Any]) -> None:
-        """The mean squared errors of the held-out values, beside those of the best constant, which is the mean of these
-        values."""
+        """The mean squared errors of the held-out values, beside those of the best constant, their mean."""
         noted = {}
         for name in NAMES:
             errors, wanted = ([one for batch in said for one in batch[name][i]] for i in (0, 1))
