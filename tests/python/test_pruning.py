@@ -9,12 +9,8 @@ from espalier.errors import PolicyError
 from espalier.problem import layered, mcts
 from espalier.search import F1, AllOf, Beam, Before, Budgeted, Dedup, Keep, Mcts, Rollout, Threshold, TopK
 
-METHODS = {
-    "decex": esp.DecExRag, "airrag": esp.AirRag, "decouple": esp.DecoupleRag, "prorag": esp.ProRag,
-    "reasonrag": esp.ReasonRag,
-}  # fmt: skip
-ENGINES = {"Mcts": Mcts, "Beam": Beam}
-READY = [TopK(1), Threshold(0.3, "best"), Budgeted(9, 2), Dedup(str.lower), AllOf("top_k:2", TopK(1))]
+METHODS = (esp.DecExRag, esp.AirRag, esp.DecoupleRag, esp.ProRag, esp.ReasonRag)
+READY = [TopK(1), Threshold(0.3, "best"), Budgeted(9, 2), Dedup(str), AllOf("top_k:2", esp.search.BestOfEachKind())]
 
 
 class Arms:
@@ -44,8 +40,8 @@ def grow(search, world, simulated, bm25, **more):
 
 
 def engines(prune):
-    yield from (engine(Rollout(F1(), n=2), prune=prune) for engine in ENGINES.values())
-    yield from (method(prune=prune) for method in METHODS.values())
+    yield from (engine(Rollout(F1(), n=2), prune=prune) for engine in (Mcts, Beam))
+    yield from (method(prune=prune) for method in METHODS)
 
 
 @pytest.mark.parametrize(
@@ -110,10 +106,9 @@ def test_an_object_is_asked_at_the_moments_that_it_has():
     assert asked == ["before", *asked[1:-1], "keep"]
     assert asked[1] == [(0, 0.1, 1, 0.25, 0, 1), (1, 0.4, 1, 0.25, 0, 1), (2, 0.3, 1, 0.25, 0, 1)]
     assert pruned(tree) == [3]
-    with pytest.raises(PolicyError, match=r"Mcts has no moment `before` for the pruning policy .*Moments"):
-        mcts(Arms(), [None], Arms().value, prune=Moments())
-    with pytest.raises(PolicyError, match="Beam has no moment `keep` for the pruning policy keep:top_k:1"):
-        Beam(Rollout(F1()), prune=Keep("top_k:1"))
+    lacking = "Mcts has no moment `before` for the pruning policy .*Moments"
+    told(lacking, lambda: mcts(Arms(), [None], Arms().value, prune=Moments()), PolicyError)
+    told("Beam has no moment `keep` .* keep:top_k:1", lambda: Beam(Rollout(F1()), prune=Keep("top_k:1")), PolicyError)
     told("Mcts has no moment `before`", lambda: esp.AirRag(prune="before:top_k:1"), PolicyError)
 
 
@@ -162,20 +157,31 @@ def test_twice_the_same_and_what_is_cut_already_are_no_matter():
     ],
 )
 def test_a_bad_text_is_named(prune, message):
-    with pytest.raises(ValueError, match=message):
-        esp.DecExRag(prune=prune)
-    with pytest.raises(ValueError, match=message):
-        Mcts(Rollout(F1()), prune=prune)
+    told(message, lambda: esp.DecExRag(prune=prune))
+    told(message, lambda: Mcts(Rollout(F1()), prune=prune))
 
 
 def test_a_method_without_a_search_has_nothing_to_prune():
     told("unknown option 'prune'", lambda: esp.Method("direct", prune=TopK(1)))
-    with pytest.raises(TypeError, match="prune must be a policy, a text such as 'top_k:2' or a function of siblings"):
-        esp.DecExRag(prune=3)
+    told("prune must be a policy, a text such as .* or a function", lambda: esp.DecExRag(prune=3), TypeError)
 
 
 def best_only(siblings):
     return [one.id for one in siblings if one.value < max(other.value for other in siblings)]
+
+
+def test_a_policy_that_fails_leaves_the_finished_trees(world, simulated, bm25):
+    replies = iter([[]] * 60)
+    with pytest.raises(PolicyError, match="raised StopIteration") as error:
+        grow(esp.DecExRag(prune=lambda siblings: next(replies)), world, simulated, bm25, open_questions=1)
+    whole = [len(tree) for tree in grow(esp.DecExRag(), world, simulated, bm25)]
+    assert [tree and len(tree) for tree in error.value.trees] == [*whole[:3], None]
+
+
+def test_the_beam_of_a_guided_answer_is_pruned(world, simulated, bm25):
+    method = esp.ProRag(answer=True, guide="beam", prune=lambda siblings: [(one.id, "skipped") for one in siblings[1:]])
+    [tree, *_] = grow(method, world, simulated, bm25)
+    assert {node.reason for node in tree.root.children[1:]} == {"skipped"}
 
 
 @needs_journal
@@ -196,3 +202,4 @@ def test_ready_policies_are_pickled():
     for policy in (TopK(2), AllOf(TopK(2), "threshold:0.3:parent"), Before(TopK(1))):
         again = pickle.loads(pickle.dumps(policy))
         assert (type(again), again.name) == (type(policy), policy.name)
+    told("with a function cannot be .* pickled: best_only", lambda: pickle.dumps(AllOf(best_only)), TypeError)
