@@ -145,6 +145,13 @@ TEST_CASE("memory below the threshold is cut and the search is drawn; what canno
   CHECK(env.drawn == std::vector<std::string>{" 10 0+3", "q 3 0+3", "q 4 0+3", "qs1 10 0+3"});
 }
 
+TEST_CASE("at values a policy is asked about the children that have one") {
+  Questions env;
+  Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.9}, {"qm2", 0.2}, {"qs1", 0.4}, {"qm1a", 1.0}, {"qm1q", 0.1}}};
+  const auto tree = grown(Layered({.width = 3}, table, TopK(1)), env);
+  expect(tree, 2, 0, "a", 0.25, 1.0 / 3, Status::pruned, Reason::not_best);  // though it has its value before "q"
+}
+
 TEST_CASE("samples that an earlier kind gave are not drawn again") {
   // `decide` gives two sub-questions of three; a second kind `go` tops them up by one.
   struct TopUp : Questions {

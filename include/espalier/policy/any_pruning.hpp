@@ -28,6 +28,7 @@ using SiblingTree = Tree<NodeId, std::any>;
 struct AnyPruning {
   class Moment {
    public:
+    static constexpr bool sees_all = true;
     Moment() = default;
     template <class F>
       requires(!std::same_as<F, Moment> && detail::PrunesAtValues<F, SiblingTree>)

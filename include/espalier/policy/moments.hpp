@@ -17,14 +17,17 @@ struct KeepAll {
 
 namespace detail {
 
-/// The moments of a policy, each f(policy, tree, siblings) -> verdict. A policy without the moment cuts nothing.
+/// The moments of a policy, f(policy, tree, siblings) -> verdict. At values: about those with one, by `sees_all` all.
 inline constexpr auto before_values = [](const auto& policy, const auto& tree, std::span<const NodeId> siblings) {
   if constexpr (requires { policy.before(tree, siblings); }) return Verdict(policy.before(tree, siblings));
   else return Verdict();
 };
 inline constexpr auto at_values = [](const auto& policy, const auto& tree, std::span<const NodeId> siblings) {
-  if constexpr (requires { policy(tree, siblings); }) return Verdict(policy(tree, siblings));
-  else return Verdict();
+  if constexpr (requires { policy(tree, siblings); }) {
+    std::vector<NodeId> ids(siblings.begin(), siblings.end());
+    if constexpr (!requires { policy.sees_all; }) std::erase_if(ids, [&](NodeId id) { return tree[id].visits == 0; });
+    return ids.empty() ? Verdict() : Verdict(policy(tree, std::span<const NodeId>(ids)));
+  } else return Verdict();
 };
 inline constexpr auto when_done = [](const auto& policy, const auto& tree, std::span<const NodeId> siblings) {
   if constexpr (requires { policy.keep(tree, siblings); }) return Verdict(policy.keep(tree, siblings));
@@ -60,6 +63,7 @@ struct Keep {
 template <class... Policies>
 class AllOf {
  public:
+  static constexpr bool sees_all = true;  ///< each of them sees what it may
   explicit AllOf(Policies... policies) : policies_(std::move(policies)...) {}
   template <class Tree>
     requires(detail::PrunesBefore<Policies, Tree> || ...)

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-/// Pruning policies. Each looks at the children of one node that are not pruned, and is a pure function. Equal values
-/// are ordered by prior, then by creation. A child without a value counts as 0 where values are ranked.
+/// Pruning policies, pure functions. Each looks at children of one node that are not pruned: at values at those that
+/// have one, by `sees_all` at all. Equal values are ordered by prior, then by creation. Without one a child ranks as 0.
 namespace espalier {
 
 namespace detail {
@@ -161,6 +161,7 @@ class Vote {
 /// nothing while no child of the kind has a value. Up to 1e-6 above the threshold equals it, as shares are rounded.
 class ThresholdSkip {
  public:
+  static constexpr bool sees_all = true;
   enum class Of : std::uint8_t { best, mean };
   ThresholdSkip(Kind kind, double threshold, Of of) : kind_(kind), threshold_(threshold), of_(of) {
     if (!std::isfinite(threshold)) bad_option("threshold", threshold, "a finite number");

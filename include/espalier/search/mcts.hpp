@@ -210,7 +210,7 @@ class Mcts {
     const NodeId parent = tree[node].parent;
     if (detail::keeps_all(prune_) || parent == no_node) return false;
     const auto [cut, enough] = detail::as_mover(
-        env, tree, parent, [&] { return detail::prune(detail::at_values, prune_, tree, parent, "Mcts", true); });
+        env, tree, parent, [&] { return detail::prune(detail::at_values, prune_, tree, parent, "Mcts"); });
     if (enough && tree[parent].status == Status::open) tree[parent].status = Status::expanded;
     if (cut || enough) options_.prior.share(tree, parent);
     end_branch(tree, parent, watch);

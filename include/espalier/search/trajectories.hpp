@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <iterator>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -65,10 +64,7 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Ev
       co_await step(env, &tree, &ends);
     }
     co_await value(env, &tree);
-    std::set<NodeId> parents;
-    for (NodeId id = 1; id < tree.size(); ++id)
-      if (tree[id].evaluated) parents.insert(tree[id].parent);
-    for (const NodeId parent : parents) detail::prune(detail::at_values, prune_, tree, parent, "Trajectories");
+    for (NodeId id = 0; id < tree.size(); ++id) detail::prune(detail::at_values, prune_, tree, id, "Trajectories");
     detail::finish(tree);
     co_return tree;
   }

@@ -133,6 +133,7 @@ struct DecExRagVote {
 
 /// Cuts decisions once values are known, and skips those not expanded yet.
 struct DecExRagThreshold {
+  static constexpr bool sees_all = true;
   std::shared_ptr<const DecExRagOptions> options;
   Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     using Termination = DecExRagOptions::Termination;

@@ -47,12 +47,12 @@ struct Pruned {
   bool cut = false, enough = false;
 };
 
-/// The children of a node that are not pruned. `valued`: those that have a value.
+/// The children of a node that are not pruned.
 template <class Tree>
-std::vector<NodeId> unpruned(const Tree& tree, NodeId parent, bool valued) {
+std::vector<NodeId> unpruned(const Tree& tree, NodeId parent) {
   std::vector<NodeId> siblings;
   for (NodeId id = tree[parent].first_child; id != no_node; id = tree[id].next_sibling)
-    if (tree[id].status != Status::pruned && (!valued || tree[id].visits > 0)) siblings.push_back(id);
+    if (tree[id].status != Status::pruned) siblings.push_back(id);
   return siblings;
 }
 /// Cuts what a verdict names. If one of it is no child of the node, cuts nothing and returns it.
@@ -70,13 +70,12 @@ std::optional<NodeId> cut(Tree& tree, NodeId parent, const Verdict& verdict) {
 }
 
 /// Asks a policy at one of its moments about the children of a node that are not pruned, if there are any, and cuts
-/// what it names. `valued`: only about those that have a value. A wrong id leaves the tree as it was.
+/// what it names. A wrong id leaves the tree as it was.
 template <class Moment, class Policy, class Tree>
-Pruned prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std::string_view engine,
-             bool valued = false) {
+Pruned prune(Moment moment, const Policy& policy, Tree& tree, NodeId parent, std::string_view engine) {
   if constexpr (std::is_same_v<Policy, KeepAll>) return {};
   if (keeps_all(policy)) return {};
-  const std::vector<NodeId> siblings = unpruned(tree, parent, valued);
+  const std::vector<NodeId> siblings = unpruned(tree, parent);
   if (siblings.empty()) return {};
   Verdict verdict;
   try {
