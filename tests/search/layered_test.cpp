@@ -46,6 +46,8 @@ struct Questions {
   State step(const State& s, const Action& a) const { return s + a; }
 };
 
+const auto memory_first =
+    AllOf(Before(Vote(Questions::stop)), ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), Keep(TopK(1)));
 /// Values by state; what is not named may not be asked for.
 struct Table {
   std::map<std::string, double> values;
@@ -105,10 +107,7 @@ TEST_CASE("memory above the threshold skips the search; the whole tree") {
   //   2 stop "a"    1/3      outvoted; valued all the same, as an end costs nothing: 0.25
   Questions env;
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.9}, {"qm2", 0.2}, {"qm1a", 1.0}}};
-  const auto tree = grown(Layered({.width = 3}, table,
-                                  AllOf(Before(Vote(Questions::stop)),
-                                        ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), Keep(TopK(1)))),
-                          env);
+  const auto tree = grown(Layered({.width = 3}, table, memory_first), env);
   REQUIRE(tree.size() == 7);
   expect(tree, 1, 0, "q", (0.5 + 0.9 + 0.2 + 1.0) / 4, 2.0 / 3, Status::expanded, Reason::none);
   expect(tree, 2, 0, "a", 0.25, 1.0 / 3, Status::pruned, Reason::outvoted);
@@ -131,10 +130,7 @@ TEST_CASE("memory below the threshold is cut and the search is drawn; what canno
   // as above, but 3 and 4 are cut, then: 5 s1 2/3 value 0.4, 6 unreadable; from "qs1": 7 stop 2/3, 8 go 1/3
   Questions env;
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.6}, {"qm2", 0.2}, {"qs1", 0.4}, {"qs1a", 0.0}}};
-  const auto tree = grown(Layered({.width = 3}, table,
-                                  AllOf(Before(Vote(Questions::stop)),
-                                        ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best), Keep(TopK(1)))),
-                          env);
+  const auto tree = grown(Layered({.width = 3}, table, memory_first), env);
   REQUIRE(tree.size() == 9);
   expect(tree, 3, 1, "qm1", 0.6, 2.0 / 3, Status::pruned, Reason::below_threshold);
   expect(tree, 4, 1, "qm2", 0.2, 1.0 / 3, Status::pruned, Reason::below_threshold);
@@ -185,10 +181,7 @@ TEST_CASE("a budget ends the search where it stands, with the ending on record")
   Table table{{{"a", 0.25}, {"q", 0.5}, {"qm1", 0.6}, {"qm2", 0.2}, {"qs1", 0.4}, {"qs1a", 0.0}}};
   for (const std::uint64_t calls : {3u, 4u, 6u, 9u, 12u, 100u}) {
     env.drawn.clear();
-    Layered engine({.width = 3, .budget = {.calls = calls}}, table,
-                   AllOf(Before(Vote(Questions::stop)), ThresholdSkip(Questions::memory, 0.6, ThresholdSkip::Of::best),
-                         Keep(TopK(1))));
-    const auto tree = grown(std::move(engine), env);
+    const auto tree = grown(Layered({.width = 3, .budget = {.calls = calls}}, table, memory_first), env);
     // a stage of three calls is begun as long as less than the budget is spent
     CHECK(tree.ledger.total().completions == std::min<std::uint64_t>(12, (calls + 2) / 3 * 3));
     CHECK((tree.ending == SearchFacts::Ending::budget) == (calls < 12));
