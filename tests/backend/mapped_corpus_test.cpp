@@ -17,7 +17,6 @@ using namespace espalier;
 using backend::MappedCorpus;
 using backend::detail::CheckedFile;
 using backend::detail::CheckedWriter;
-using test::TemporaryFolder;
 
 namespace {
 

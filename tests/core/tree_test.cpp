@@ -1,6 +1,7 @@
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/context.hpp>
 #include <espalier/core/tree.hpp>
+#include <espalier/policy/prior.hpp>
 
 #include <doctest/doctest.h>
 
@@ -75,6 +76,7 @@ TEST_CASE("an id that is no node's is an error that names it, and leaves the tre
   CHECK_THROWS_WITH_AS(tree.prune(5, Reason::not_best), said, TreeError);
   CHECK_THROWS_WITH_AS(tree.annotate("score", 5, 1), said, TreeError);
   CHECK_THROWS_WITH_AS(tree.add(5, 'e', "e", 0, 1), said, TreeError);
+  CHECK_THROWS_WITH_AS((void)tree.annotation("no such name", 5), said, TreeError);
   CHECK(tree.annotations.empty());
   tree.annotate("score", 4, 1);
   CHECK_THROWS_WITH_AS((void)tree.annotation("score", 5), said, TreeError);
@@ -84,9 +86,13 @@ TEST_CASE("an id that is no node's is an error that names it, and leaves the tre
 }
 
 TEST_CASE("a prior is a number, 0 or more") {
-  CHECK_THROWS_WITH_AS(Proposal<char>('e', 0, std::nanf("")), "a prior is nan, not 0 or more", TreeError);
   CHECK_THROWS_WITH_AS(Proposal<char>('e', 0, -0.5F), "a prior is -0.500000, not 0 or more", TreeError);
   CHECK_THROWS_AS(Proposal<char>('e', 0, std::numeric_limits<float>::infinity()), TreeError);
+  Proposal<char> late('e', 0);
+  late.prior = std::nanf("");
+  CHECK_THROWS_AS((void)Prior().weight(late, 1), TreeError);
+  Words tree = small();
+  CHECK_THROWS_WITH_AS(tree.add(0, 'e', "e", 0, late.prior), "a prior is nan, not 0 or more", TreeError);
 }
 
 TEST_CASE("a node costs 40 bytes for a double") { CHECK(sizeof(Node<double>) == 40); }

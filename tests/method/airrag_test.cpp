@@ -1,6 +1,4 @@
-#include <espalier/backend/bm25.hpp>
 #include <espalier/method/airrag/face.hpp>
-#include <espalier/method/detail/agreement.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>

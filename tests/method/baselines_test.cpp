@@ -1,4 +1,3 @@
-#include <espalier/backend/bm25.hpp>
 #include <espalier/method/baselines/face.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/sim/model.hpp>

@@ -1,7 +1,4 @@
-#include <espalier/espalier.hpp>
 #include <espalier/method/decex/face.hpp>
-#include <espalier/output/dpo.hpp>
-#include <espalier/output/sft.hpp>
 #include <espalier/output/tree_json.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>

@@ -1,4 +1,3 @@
-#include <espalier/backend/bm25.hpp>
 #include <espalier/method/decouple/face.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>

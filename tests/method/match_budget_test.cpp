@@ -1,4 +1,3 @@
-#include <espalier/backend/bm25.hpp>
 #include <espalier/method/airrag/face.hpp>
 #include <espalier/method/all.hpp>
 #include <espalier/method/baselines/face.hpp>
@@ -10,7 +9,6 @@
 #include <espalier/sim/world.hpp>
 
 #include "../core/shuffled_service.hpp"
-#include "../method/scripted.hpp"
 #include "scripted.hpp"
 #include <doctest/doctest.h>
 

@@ -7,8 +7,6 @@ namespace path_test {
 
 using namespace espalier;
 using method::Path;
-using rag::SegmentKind;
-using testing::Scripted;
 
 namespace {
 

@@ -4,7 +4,6 @@
 #include <espalier/method/prorag/group_rollouts.hpp>
 #include <espalier/method/prorag/prompts.hpp>
 #include <espalier/method/prorag/step_format.hpp>
-#include <espalier/output/chain.hpp>
 
 #include "scripted.hpp"
 #include <doctest/doctest.h>

@@ -1,7 +1,6 @@
 #include <espalier/method/reasonrag/face.hpp>
 #include <espalier/method/reasonrag/process_rewards.hpp>
 #include <espalier/method/reasonrag/search.hpp>
-#include <espalier/output/chain.hpp>
 
 #include "scripted.hpp"
 #include <doctest/doctest.h>

@@ -10,7 +10,6 @@
 namespace file_bytes_test {
 
 using namespace espalier;
-using test::TemporaryFolder;
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include <espalier/espalier.hpp>
-#include <espalier/output/dpo.hpp>
 #include <espalier/output/sft.hpp>
 
 #include "small_tree.hpp"

@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -26,6 +28,15 @@ static_assert(PruningPolicy<Keep<TopK>, Small> && !detail::PrunesAtValues<Keep<T
 static_assert(detail::PrunesBefore<AllOf<Vote, Before<TopK>>, Small> &&
               detail::PrunesAtValues<AllOf<Vote, Before<TopK>>, Small> &&
               !detail::PrunesWhenDone<AllOf<Vote, Before<TopK>>, Small>);
+
+using Number = int (*)(const Small&, std::span<const NodeId>);
+using TextKey = bool (*)(const std::string&);
+struct Early : TopK {
+  std::vector<NodeId> before(const auto&, std::span<const NodeId>) const { return {}; }
+};
+template <class... Policies>
+constexpr bool none_prunes = !(PruningPolicy<Policies, Small> || ...);
+static_assert(none_prunes<AllOf<TopK, Number>, AllOf<Early>, Before<Number>, Keep<Number>, Early, Dedup<TextKey>>);
 
 struct Child {
   Kind kind = 0;
@@ -104,6 +115,8 @@ TEST_CASE("a budgeted policy keeps fewer as calls are spent") {
     CAPTURE(spent);
     CHECK(family(Budgeted(100, 4)).cut.size() == static_cast<std::size_t>(5 - kept));
   }
+  family.tree.ledger = {};
+  CHECK(family(Budgeted(std::numeric_limits<std::int64_t>::max(), 3)).cut.size() == 2);
   CHECK_THROWS_AS(Budgeted(0, 4), std::invalid_argument);
   CHECK_THROWS_AS(Budgeted(9, 0), std::invalid_argument);
 }
@@ -121,8 +134,6 @@ TEST_CASE("policies that are joined see what those before them left, each at its
   const AllOf enough(ThresholdSkip(1, 0.6, ThresholdSkip::Of::best), TopK(9));
   CHECK(enough(family.tree, ids).enough);
 }
-
-TEST_CASE("keep-all keeps all") { CHECK(Family({{0, 0}, {0, 1}})(KeepAll()).cut.empty()); }
 
 TEST_CASE("the best of each kind stays") {
   const Family family({{1, 0.2}, {2, 0.1}, {1, 0.6}, {2, 0.1, 0.5F}, {1, 0.6}});

@@ -1,4 +1,3 @@
-#include <espalier/backend/bm25.hpp>
 #include <espalier/llm/grammar.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>

@@ -8,7 +8,6 @@ namespace known_servers_test {
 using namespace espalier;
 using backend::Server;
 using run::detail::keep_server;
-using test::TemporaryFolder;
 
 /// What a run in this folder knows of the server at an address.
 std::optional<Server> known(const std::string& folder, const std::string& address) {

@@ -1,10 +1,5 @@
 // What every engine keeps: the tree is a function of question, options, seed and answers, and of nothing else.
-#include <espalier/search/beam.hpp>
-#include <espalier/search/best_first.hpp>
-#include <espalier/search/best_of_n.hpp>
-#include <espalier/search/hierarchical_beam.hpp>
-#include <espalier/search/layered.hpp>
-#include <espalier/search/mcts_task.hpp>
+#include <espalier/search.hpp>
 
 #include "../toy/corridor.hpp"
 #include <doctest/doctest.h>

@@ -146,6 +146,10 @@ TEST_CASE("a budget ends the search between two depths; bad options are refused 
   for (const Search::Level bad : {Search::Level{.width = 0}, Search::Level{.keep = 0}, Search::Level{.oversample = 0}})
     CHECK_THROWS_AS(Search({.levels = {{plan, bad}}}, Judge(), rank, text), std::invalid_argument);
   CHECK_THROWS_AS(Search({}, Judge(), rank, text), std::invalid_argument);
+  const auto unknown = [](Kind, const Dual&) { return std::nan(""); };
+  HierarchicalBeam search({.levels = {{plan, {}}}}, Judge(), unknown, text);
+  TwoLevels env;
+  CHECK_THROWS_WITH_AS((void)search.search(env, "", Seed(1)), "the rank of node 1 is not a number", TreeError);
 }
 
 }  // namespace hierarchical_beam_test

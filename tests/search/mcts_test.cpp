@@ -123,6 +123,8 @@ TEST_CASE("a bandit's best arm is pulled most, with UCT and with PUCT") {
   CHECK(uct[3].mean() == doctest::Approx(0.9));
   const auto puct = Mcts({.simulations = 500, .width = 4}, pays, Puct({.c = 1})).search(env, env.root(), Seed(1));
   CHECK(favourite(puct) == 2);
+  const auto good = [](const toy::Bandit&, toy::Bandit::State s) { return s == 2; };
+  CHECK(Mcts({.simulations = 9, .width = 4}, good).search(env, env.root(), Seed(1))[0].total > 1);
 }
 
 TEST_CASE("a corridor is walked to its end") {

@@ -1,13 +1,5 @@
 #include <espalier/policy/any_pruning.hpp>
-#include <espalier/policy/moments.hpp>
-#include <espalier/policy/prune.hpp>
-#include <espalier/search/beam.hpp>
-#include <espalier/search/best_first.hpp>
-#include <espalier/search/best_of_n.hpp>
-#include <espalier/search/hierarchical_beam.hpp>
-#include <espalier/search/layered.hpp>
-#include <espalier/search/mcts_task.hpp>
-#include <espalier/search/trajectories.hpp>
+#include <espalier/search.hpp>
 
 #include "../toy/bandit.hpp"
 #include <doctest/doctest.h>
@@ -44,7 +36,7 @@ struct Cut {
 };
 const auto everything = [](const auto&, Siblings siblings) {
   Verdict verdict;
-  for (const NodeId id : siblings) verdict.cut.emplace_back(id, Reason::not_best);
+  for (const NodeId id : siblings) verdict.cut.emplace_back(id, Reason::none);
   return verdict;
 };
 
@@ -145,7 +137,7 @@ TEST_CASE("a policy that cuts everything ends the branch") {
   each_engine([&](const std::string& name, auto make) {
     CAPTURE(name);
     const auto tree = grown(make(everything));
-    for (const NodeId id : tree.children(0)) CHECK(tree[id].status == Status::pruned);
+    for (const NodeId id : tree.children(0)) CHECK(tree[id].reason == Reason::not_best);
     if (name == "Mcts") CHECK(tree[0].visits == 4);  // the search ends with its last arm
   });
 }
@@ -211,7 +203,7 @@ TEST_CASE("a policy of erased type cuts what it cuts by itself, and without one 
       return std::string("nothing");
     };
     const std::string lacks = name + " has no moment `";
-    CHECK(named({.name = "wrong", .at = Cut{{99}}}).starts_with(name + ": the pruning policy wrong cuts node"));
+    CHECK(named({.name = "wrong", .at = Cut{{99}}}).starts_with(name + ": the pruning policy wrong cuts node 99"));
     if (name == "Mcts" || name == "Trajectories")
       CHECK(named({.name = "early", .before = TopK(1)}) == lacks + "before` for the pruning policy early");
     else CHECK(named({.name = "early", .before = TopK(1)}) == "nothing");

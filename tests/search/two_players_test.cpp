@@ -114,6 +114,14 @@ TEST_CASE("a pruning policy sees a parent as the player to move there, as its ch
   CHECK(wrong == 0);
 }
 
+TEST_CASE("a player is 0 or 1") {
+  struct Signed : Nim {
+    static int player(const State& s) { return s.turn ? -1 : 1; }
+  } game;
+  Mcts search({.simulations = 4, .width = 3}, nim_value);
+  CHECK_THROWS_WITH_AS((search.search(game, {2, 1}, Seed(1))), "player(state) is -1, not 0 or 1", TreeError);
+}
+
 TEST_CASE("a node's total is for the player who moved to it, by hand") {
   // A pile of two. Take one (A): 0. Take both (B), twice: won. Then A again, and the other takes the last (C).
   Nim game;

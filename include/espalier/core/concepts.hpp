@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,16 +15,12 @@
 /// Engines await tasks, and run as a plain loop where there are none. A last argument Context may be left out.
 namespace espalier {
 
-// --- Search problems ---------------------------------------------------------------------------------------------
-
 /// A possible next action with its share of the policy.
 template <class Action>
 class Proposal {
  public:
   Proposal(Action action, Kind kind, float prior = 1, Reason closed = Reason::none)
-      : action(std::move(action)), kind(kind), prior(prior), closed(closed) {
-    if (!(prior >= 0 && prior < HUGE_VALF)) throw TreeError("a prior is " + std::to_string(prior) + ", not 0 or more");
-  }
+      : action(std::move(action)), kind(kind), prior(detail::known_prior(prior)), closed(closed) {}
   Action action;
   Kind kind;      ///< may differ from the requested kind (a decision yields answers and questions)
   float prior;    ///< share of the samples or of the policy, [0, 1]
@@ -155,8 +150,6 @@ concept RewardFunction = requires(const R& r, const State& s) {
   { r(s) } -> detail::SearchValue;
 };
 
-// --- Policies ------------------------------------------------------------------------------------------------------
-
 /// p(parent, child) -> score, the highest wins. Or p.at(tree, parent id) -> f(child id) -> score, to see siblings.
 template <class P, class Value = double>
 concept SelectionPolicy = requires(const P& p, const Node<Value>& n) {
@@ -174,17 +167,23 @@ struct Verdict {
 namespace detail {
 
 template <class P, class Tree>
-concept PrunesBefore = requires(const P& p, const Tree& tree, std::span<const NodeId> siblings) {
-  { p.before(tree, siblings) } -> std::convertible_to<Verdict>;
-};
+using before_t = decltype(std::declval<const P&>().before(std::declval<const Tree&>(), std::span<const NodeId>()));
+template <class P, class Tree>
+using keep_t = decltype(std::declval<const P&>().keep(std::declval<const Tree&>(), std::span<const NodeId>()));
+template <class P, class Tree>
+concept PrunesBefore = std::convertible_to<before_t<P, Tree>, Verdict>;
+template <class P, class Tree>
+concept PrunesWhenDone = std::convertible_to<keep_t<P, Tree>, Verdict>;
 template <class P, class Tree>
 concept PrunesAtValues = requires(const P& p, const Tree& tree, std::span<const NodeId> siblings) {
   { p(tree, siblings) } -> std::convertible_to<Verdict>;
 };
+template <class Tree, class P>
+concept SeenBy = PrunesAtValues<P, Tree>;
+/// A policy with a `before` or a `keep` that gives no verdict.
 template <class P, class Tree>
-concept PrunesWhenDone = requires(const P& p, const Tree& tree, std::span<const NodeId> siblings) {
-  { p.keep(tree, siblings) } -> std::convertible_to<Verdict>;
-};
+concept Misprunes = (requires { typename before_t<P, Tree>; } && !PrunesBefore<P, Tree>) ||
+                    (requires { typename keep_t<P, Tree>; } && !PrunesWhenDone<P, Tree>);
 
 }  // namespace detail
 
@@ -193,7 +192,8 @@ concept PrunesWhenDone = requires(const P& p, const Tree& tree, std::span<const 
 /// one parent's children that are not pruned, one or more, in order of creation. Each engine says when it asks.
 template <class P, class Tree>
 concept PruningPolicy =
-    detail::PrunesAtValues<P, Tree> || detail::PrunesBefore<P, Tree> || detail::PrunesWhenDone<P, Tree>;
+    !detail::Misprunes<P, Tree> &&
+    (detail::PrunesAtValues<P, Tree> || detail::PrunesBefore<P, Tree> || detail::PrunesWhenDone<P, Tree>);
 
 /// b(tree, leaf, value): enters one value at a leaf and on the path to the root.
 template <class B, class Tree>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/utf8.hpp>
-#include <espalier/version.hpp>
 
 #include <charconv>
 #include <cmath>

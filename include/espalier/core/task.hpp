@@ -4,7 +4,6 @@
 #include <espalier/core/detail/awaited.hpp>
 #include <espalier/core/detail/frame.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/version.hpp>
 
 #include <coroutine>
 #include <cstddef>

@@ -71,6 +71,12 @@ namespace detail {
   throw TreeError("there is no node " + std::to_string(id) + " in a tree of " + std::to_string(nodes));
 }
 
+/// This prior, if it is one.
+constexpr float known_prior(float prior) {
+  if (prior >= 0 && prior <= std::numeric_limits<float>::max()) return prior;
+  throw TreeError("a prior is " + std::to_string(prior) + ", not 0 or more");
+}
+
 /// Copies what a search found out about a node, except its value and its place in the tree.
 template <class A, class B>
 void take_findings(Node<A>& to, const Node<B>& from) {
@@ -146,7 +152,7 @@ class Tree : public SearchFacts {
     actions_.reserve(nodes);
   }
   NodeId add(NodeId parent, Action action, State state, Kind kind, float prior) {
-    const NodeId id = append(known(parent), std::move(action), std::move(state), kind, prior);
+    const NodeId id = append(known(parent), std::move(action), std::move(state), kind, detail::known_prior(prior));
     auto& above = nodes_[parent];
     if (above.first_child == no_node) above.first_child = id;
     else nodes_[above.last_child].next_sibling = id;
@@ -199,8 +205,8 @@ class Tree : public SearchFacts {
   /// The node's number with this name, NaN if it has none.
   [[nodiscard]] double annotation(const std::string& name, NodeId id) const {
     const auto it = annotations.find(name);
-    return it != annotations.end() && known(id) < it->second.size() ? it->second[id]
-                                                                    : std::numeric_limits<double>::quiet_NaN();
+    const bool noted = known(id) < (it == annotations.end() ? 0 : it->second.size());
+    return noted ? it->second[id] : std::numeric_limits<double>::quiet_NaN();
   }
   /// The seed of each node, by its path: a child's place among its siblings. Searches draw under these.
   [[nodiscard]] std::vector<Seed> seeds() const {

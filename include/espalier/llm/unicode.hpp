@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/utf8.hpp>
-#include <espalier/version.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -147,8 +146,6 @@ std::string mapped(std::string_view text, const auto& mapping) {
   return out;
 }
 
-// --- Classes of code points, as Python has them ----------------------------------------------------------------------
-
 /// Python's str.isalnum.
 inline bool is_alnum(char32_t c) {
   if (c < 0x80) return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
@@ -161,8 +158,6 @@ inline bool is_space(char32_t c) {
   if (c < 0x80) return c == ' ' || (c >= 9 && c <= 13) || (c >= 0x1C && c <= 0x1F);
   return unicode_flags_of(c) & flag_space;
 }
-
-// --- Case -----------------------------------------------------------------------------------------------------------
 
 inline const UnicodeMapping& lower_case() {
   static const UnicodeMapping lower(unicode_lower);

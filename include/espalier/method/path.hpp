@@ -128,7 +128,6 @@ class Path {
     });
   }
 
-  // --- Slots --------------------------------------------------------------------------------------------------------
   [[nodiscard]] Slots showing(const Passages& documents, Slots more = Slots()) const {
     more.emplace_back("documents", rag::render_documents(documents, *loop_.sampler().prompts().protocol()));
     return more;

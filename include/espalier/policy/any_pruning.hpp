@@ -57,7 +57,7 @@ struct AnyPruning {
       for (const NodeId id : tree.children(parent))
         if (const NodeId to = copy(id); std::ranges::count(siblings, id) > 0) ids.push_back(to);
       Verdict verdict = f_(seen, ids);
-      for (auto& [id, reason] : verdict.cut) id = id < seen.size() ? seen.state(id) : no_node;
+      for (auto& [id, reason] : verdict.cut) id = id < seen.size() ? seen.state(id) : id < tree.size() ? no_node : id;
       return verdict;
     }
 

@@ -48,7 +48,9 @@ template <class Policy>
 struct Before {
   explicit Before(Policy policy) : policy(std::move(policy)) {}
   Policy policy;
-  Verdict before(const auto& tree, std::span<const NodeId> siblings) const { return policy(tree, siblings); }
+  Verdict before(const detail::SeenBy<Policy> auto& tree, std::span<const NodeId> siblings) const {
+    return policy(tree, siblings);
+  }
 };
 
 /// Asks a policy when a node is done: all kinds of children are there and valued.
@@ -56,7 +58,9 @@ template <class Policy>
 struct Keep {
   explicit Keep(Policy policy) : policy(std::move(policy)) {}
   Policy policy;
-  Verdict keep(const auto& tree, std::span<const NodeId> siblings) const { return policy(tree, siblings); }
+  Verdict keep(const detail::SeenBy<Policy> auto& tree, std::span<const NodeId> siblings) const {
+    return policy(tree, siblings);
+  }
 };
 
 /// Asks several policies, in order. Each sees the siblings that those before it left. Enough is known if one says so.
@@ -66,17 +70,17 @@ class AllOf {
   static constexpr bool sees_all = true;  ///< each of them sees what it may
   explicit AllOf(Policies... policies) : policies_(std::move(policies)...) {}
   template <class Tree>
-    requires(detail::PrunesBefore<Policies, Tree> || ...)
+    requires(PruningPolicy<Policies, Tree> && ...) && (detail::PrunesBefore<Policies, Tree> || ...)
   Verdict before(const Tree& tree, std::span<const NodeId> siblings) const {
     return ask(detail::before_values, tree, siblings);
   }
   template <class Tree>
-    requires(detail::PrunesAtValues<Policies, Tree> || ...)
+    requires(PruningPolicy<Policies, Tree> && ...) && (detail::PrunesAtValues<Policies, Tree> || ...)
   Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
     return ask(detail::at_values, tree, siblings);
   }
   template <class Tree>
-    requires(detail::PrunesWhenDone<Policies, Tree> || ...)
+    requires(PruningPolicy<Policies, Tree> && ...) && (detail::PrunesWhenDone<Policies, Tree> || ...)
   Verdict keep(const Tree& tree, std::span<const NodeId> siblings) const {
     return ask(detail::when_done, tree, siblings);
   }

@@ -41,7 +41,7 @@ struct Prior {
 
   /// The weight of one sample among all samples that its parent may draw.
   [[nodiscard]] float weight(const auto& proposal, std::uint32_t samples) const {
-    return as_proposed() ? proposal.prior : 1 / static_cast<float>(samples);
+    return as_proposed() ? detail::known_prior(proposal.prior) : 1 / static_cast<float>(samples);
   }
   /// Records what the softmax needs of a new child.
   void note(auto& tree, NodeId child) const {

@@ -65,7 +65,8 @@ class Budgeted {
   }
   Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
     const std::uint64_t left = calls_ - std::min(calls_, tree.ledger.total().completions);
-    return TopK(std::max<std::size_t>(1, (k_ * left + calls_ - 1) / calls_))(tree, siblings);
+    const double kept = std::ceil(double(k_) * double(left) / double(calls_));
+    return TopK(std::max<std::size_t>(1, std::size_t(kept)))(tree, siblings);
   }
 
  private:
@@ -78,7 +79,9 @@ template <class Key = std::identity>
 class Dedup {
  public:
   explicit Dedup(Key key = Key()) : key_(std::move(key)) {}
-  Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const {
+  template <class Tree>
+    requires requires(const Key& key, const Tree& tree) { key(tree.action(0)) == key(tree.action(0)); }
+  Verdict operator()(const Tree& tree, std::span<const NodeId> siblings) const {
     const auto equal = [&](NodeId a, NodeId b) {
       return tree[a].kind == tree[b].kind && key_(tree.action(a)) == key_(tree.action(b));
     };

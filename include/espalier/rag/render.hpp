@@ -2,7 +2,6 @@
 
 #include <espalier/llm/prompt.hpp>
 #include <espalier/rag/transcript.hpp>
-#include <espalier/version.hpp>
 
 #include <algorithm>
 #include <array>

@@ -46,11 +46,7 @@ class Beam : public detail::TreeSearch<Beam<Evaluate, Prune>, Evaluate, Prune> {
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
       const std::uint64_t calls = detail::calls_of(*env, tree, beam, options_.width, options_.value_calls);
-      if (options_.budget.spent(tree, tree.steps, began, calls)) {
-        tree.ending = SearchFacts::Ending::budget;
-        break;
-      }
-      ++tree.steps;
+      if (!options_.budget.begin_step(tree, began, calls)) break;
       beam = co_await detail::grow_valued(&evaluate_, &prune_, env, &tree, std::move(beam), &options_, calls, "Beam");
       std::vector<NodeId> depth_ids;
       for (const detail::Seeded& child : beam) depth_ids.push_back(child.node);

@@ -73,11 +73,8 @@ class BestFirst : public detail::TreeSearch<BestFirst<Evaluate, Prune>, Evaluate
       if (next.depth >= options_.max_depth) continue;
       std::vector<detail::Seeded> places(1, next.place);
       const std::uint64_t calls = detail::calls_of(*env, tree, places, options_.width, options_.value_calls);
-      if (tree.steps >= options_.expansions || options_.budget.spent(tree, tree.steps, began, calls)) {
-        tree.ending = SearchFacts::Ending::budget;
-        break;
-      }
-      ++tree.steps;
+      if (tree.steps >= options_.expansions) tree.ending = SearchFacts::Ending::budget;
+      if (tree.steps >= options_.expansions || !options_.budget.begin_step(tree, began, calls)) break;
       const std::vector<detail::Seeded> fresh = co_await detail::grow_valued(
           &evaluate_, &prune_, env, &tree, std::move(places), &options_, calls, "BestFirst");
       for (const detail::Seeded& child : fresh)

@@ -101,6 +101,12 @@ struct Budget {
     const bool late = seconds > 0 && now() - began + before(tree).seconds >= seconds;
     return seconds > 0 && timeout ? timeout(tree.seed, steps_made, late) : late;
   }
+  /// True if a step of so many completions begins now, which is counted. Else the tree's search ends by this budget.
+  [[nodiscard]] bool begin_step(auto& tree, double began, std::uint64_t completions) const {
+    if (spent(tree, tree.steps, began, completions)) tree.ending = SearchFacts::Ending::budget;
+    else ++tree.steps;
+    return tree.ending != SearchFacts::Ending::budget;
+  }
 
  private:
   [[nodiscard]] static Ledger::Spending before(const auto& tree) {

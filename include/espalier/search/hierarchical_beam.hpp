@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -71,11 +72,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     admit(*env, tree, tree.root(), seed, beam);
     const double began = options_.budget.start(tree);
     for (std::uint32_t depth = 0; depth < options_.max_depth && !beam.empty(); ++depth) {
-      if (options_.budget.spent(tree, tree.steps, began, calls(beam))) {
-        tree.ending = SearchFacts::Ending::budget;
-        break;
-      }
-      ++tree.steps;
+      if (!options_.budget.begin_step(tree, began, calls(beam))) break;
       co_await add_children(env, &tree, &beam);
       detail::prune_all(detail::before_values, prune_, tree, beam, "HierarchicalBeam");
       co_await value(env, &tree, &beam);
@@ -169,6 +166,8 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
         if (tree[child].status != Status::pruned)
           candidates.push_back({child, seed, place.kind, rank_(place.kind, tree[child].mean())});
     }
+    for (const Candidate& one : candidates)
+      if (std::isnan(one.rank)) throw TreeError("the rank of node " + std::to_string(one.node) + " is not a number");
     std::stable_sort(candidates.begin(), candidates.end(), [&](const Candidate& a, const Candidate& b) {
       return a.rank != b.rank ? a.rank > b.rank : tree[a.node].prior > tree[b.node].prior;
     });

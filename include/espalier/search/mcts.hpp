@@ -27,8 +27,9 @@ class SlidingWindow;
 /// Adds a value at a leaf and at its ancestors, for each as the player sees it who moved there (negamax).
 template <class Env, class Back>
 decltype(auto) backup_for(Env& env, const Back& back) {
-  if constexpr (!TwoPlayers<Env>) return (back);
+  if constexpr (!requires(Env& e, typename Env::State& s) { e.player(s); }) return (back);
   else {
+    static_assert(bool(TwoPlayers<Env>), "environment: its player must be player(const State&) -> 0 or 1");
     static_assert(std::is_same_v<Back, MeanBackup>, "backup: must be MeanBackup where there is player(state)");
     return [&env](auto& tree, NodeId leaf, const auto& value) {
       for (NodeId id = leaf; id != no_node; id = tree[id].parent) {
@@ -97,7 +98,6 @@ class Mcts {
   TreeOf<Env> search(Env& env, typename Env::State root, Seed seed) {
     return search(env, TreeOf<Env>(std::move(root), seed));
   }
-  /// Adds `simulations` more to an existing tree.
   template <detail::SearchedBy<Evaluate, Select, Prune, Back, Stop> Env>
     requires detail::PlainEvaluator<Evaluate, Env>
   TreeOf<Env> search(Env& env, TreeOf<Env> tree) {
@@ -133,7 +133,6 @@ class Mcts {
     return tree;
   }
 
-  /// What does not fit does not compile. The first error names the part and its form.
   template <class Env, class... More>
     requires(!detail::SearchedBy<Env, Evaluate, Select, Prune, Back, Stop>)
   auto operator()(Env&, More&&...) {

@@ -18,7 +18,7 @@ using evaluation_t =
     awaited_t<decltype(evaluate(std::declval<E&>(), std::declval<Env&>(), std::declval<const typename Env::State&>(),
                                 std::declval<const Context&>()))>;
 template <class T>
-struct value_of : std::type_identity<T> {};
+struct value_of : std::conditional<std::is_arithmetic_v<T>, double, T> {};
 template <class T>
   requires requires(T result) { result.known; }
 struct value_of<T> : std::type_identity<decltype(T::value)> {};
@@ -41,7 +41,6 @@ concept SearchedBy = GrownBy<Env, Evaluate, Prune> && SelectionPolicy<Select, va
 
 template <class>
 inline constexpr bool fits = false;
-
 /// Does not compile, and says which part does not fit and what its form is.
 template <class Env, class Evaluate, class Prune, class Select = void, class Back = void, class Stop = void>
 Tree<int, int> misfit() {

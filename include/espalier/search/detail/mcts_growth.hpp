@@ -37,6 +37,9 @@ class Valued {
 
 /// Calls draw(kind, n, context) for a node's next samples and counts them. Marks it as expanded if none will follow.
 void for_each_ask(const MctsOptions& options, auto& env, auto& tree, const Place& place, Ledger* ledger, auto draw) {
+  if constexpr (TwoPlayers<std::remove_reference_t<decltype(env)>>)
+    if (const int player = env.player(tree.state(place.node)); player != 0 && player != 1)
+      throw TreeError("player(state) is " + std::to_string(player) + ", not 0 or 1");
   const auto kinds = env.kinds(tree.state(place.node));
   const std::uint32_t drawn = tree[place.node].drawn;
   const bool all = options.expand == MctsOptions::Expand::all;

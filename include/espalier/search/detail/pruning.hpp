@@ -55,13 +55,13 @@ std::vector<NodeId> unpruned(const Tree& tree, NodeId parent) {
     if (tree[id].status != Status::pruned) siblings.push_back(id);
   return siblings;
 }
-/// Cuts what a verdict names. If one of it is no child of the node, cuts nothing and returns it.
+/// Cuts what a verdict names, as not the best where it says no reason. Returns one that is no child, and cuts nothing.
 template <class Tree>
 std::optional<NodeId> cut(Tree& tree, NodeId parent, const Verdict& verdict) {
   for (const auto& [id, reason] : verdict.cut)
     if (id >= tree.size() || tree[id].parent != parent) return id;
   for (const auto& [id, reason] : verdict.cut)
-    if (tree[id].status != Status::pruned) tree.prune(id, reason);
+    if (tree[id].status != Status::pruned) tree.prune(id, reason == Reason::none ? Reason::not_best : reason);
   return {};
 }
 [[noreturn]] inline void refuse_cut(std::string_view engine, const std::string& policy, NodeId id, NodeId parent) {

@@ -38,7 +38,6 @@ class TreeSearch {
     return run_plain((*this)(env, std::move(root), seed));
   }
 
-  /// What does not fit does not compile. The first error names the part and its form.
   template <class Env, class... More>
     requires(!GrownBy<Env, Evaluate, Prune>)
   auto operator()(Env&, More&&...) {
