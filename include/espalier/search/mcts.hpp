@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
-#include <espalier/core/tree.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/policy/moments.hpp>
 #include <espalier/policy/select.hpp>

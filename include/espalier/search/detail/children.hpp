@@ -2,7 +2,6 @@
 
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/task.hpp>
-#include <espalier/core/tree.hpp>
 #include <espalier/policy/backup.hpp>
 #include <espalier/search/detail/evaluation.hpp>
 #include <espalier/search/detail/pruning.hpp>

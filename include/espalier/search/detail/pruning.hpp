@@ -2,7 +2,6 @@
 
 #include <espalier/core/concepts.hpp>
 #include <espalier/core/error.hpp>
-#include <espalier/core/tree.hpp>
 #include <espalier/policy/moments.hpp>
 
 #include <optional>
