@@ -1,5 +1,3 @@
-#include <espalier/core/concepts.hpp>
-#include <espalier/core/context.hpp>
 #include <espalier/core/tree.hpp>
 #include <espalier/policy/prior.hpp>
 

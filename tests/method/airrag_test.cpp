@@ -1,5 +1,4 @@
 #include <espalier/method/airrag/face.hpp>
-#include <espalier/method/registry.hpp>
 #include <espalier/sim/model.hpp>
 #include <espalier/sim/world.hpp>
 

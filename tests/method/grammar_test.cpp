@@ -1,6 +1,5 @@
 #include <espalier/llm/grammar.hpp>
 #include <espalier/method/all.hpp>
-#include <espalier/method/registry.hpp>
 #include <espalier/rag/parse.hpp>
 
 #include "grammar_forms.hpp"

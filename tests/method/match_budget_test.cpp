@@ -1,8 +1,5 @@
-#include <espalier/method/airrag/face.hpp>
 #include <espalier/method/all.hpp>
-#include <espalier/method/baselines/face.hpp>
 #include <espalier/method/match_budget.hpp>
-#include <espalier/method/registry.hpp>
 #include <espalier/output/answers.hpp>
 #include <espalier/output/tree_json.hpp>
 #include <espalier/sim/model.hpp>

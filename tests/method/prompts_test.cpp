@@ -1,5 +1,4 @@
 #include <espalier/method/all.hpp>
-#include <espalier/method/registry.hpp>
 #include <espalier/rag/detail/repair.hpp>
 #include <espalier/sim/model.hpp>
 

@@ -1,5 +1,3 @@
-#include <espalier/policy/moments.hpp>
-#include <espalier/policy/prune.hpp>
 #include <espalier/search/layered.hpp>
 
 #include "../toy/corridor.hpp"

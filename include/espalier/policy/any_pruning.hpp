@@ -1,8 +1,5 @@
 #pragma once
 
-#include <espalier/core/concepts.hpp>
-#include <espalier/core/error.hpp>
-#include <espalier/core/tree.hpp>
 #include <espalier/policy/moments.hpp>
 #include <espalier/policy/prune.hpp>
 

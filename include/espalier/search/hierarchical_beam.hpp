@@ -127,11 +127,13 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
   /// The proposals of one place that become children: the readable ones by diversity, and all malformed ones.
   template <class Proposals>
   Proposals chosen(Proposals proposals, const Level& of) const {
+    constexpr bool fits = requires { std::string(text_(proposals[0].action)); };
+    static_assert(fits, "text of HierarchicalBeam: must be text(const Action&) -> std::string");
     std::vector<std::string> texts;
     std::vector<std::size_t> readable;
     for (std::size_t i = 0; i < proposals.size(); ++i)
       if (proposals[i].closed == Reason::none) {
-        texts.push_back(text_(proposals[i].action));
+        if constexpr (fits) texts.push_back(text_(proposals[i].action));
         readable.push_back(i);
       }
     std::vector<bool> stays(proposals.size(), true);
@@ -157,6 +159,13 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
     double rank = 0;
   };
 
+  [[nodiscard]] double rank_of(Kind kind, const auto& value) const {
+    constexpr bool fits = requires { double(rank_(kind, value)); };
+    static_assert(fits, "rank of HierarchicalBeam: must be rank(Kind, const Value&) -> double");
+    if constexpr (fits) return rank_(kind, value);
+    else return 0;
+  }
+
   /// Marks terminal children, prunes all but the best others of each level, and returns these as the next beam.
   std::vector<BeamNode> next_beam(auto& env, auto& tree, const std::vector<BeamNode>& beam) const {
     std::vector<Candidate> candidates;
@@ -164,7 +173,7 @@ class HierarchicalBeam : public detail::TreeSearch<HierarchicalBeam<Evaluate, Ra
       tree[place.node].status = Status::expanded;
       for (const auto& [child, seed] : place.children)
         if (tree[child].status != Status::pruned)
-          candidates.push_back({child, seed, place.kind, rank_(place.kind, tree[child].mean())});
+          candidates.push_back({child, seed, place.kind, rank_of(place.kind, tree[child].mean())});
     }
     for (const Candidate& one : candidates)
       if (std::isnan(one.rank)) throw TreeError("the rank of node " + std::to_string(one.node) + " is not a number");

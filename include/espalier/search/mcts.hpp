@@ -202,9 +202,9 @@ class Mcts {
   /// Asks the policy about a node whose value was merged and its siblings. True if enough is known of their parent.
   template <class Env, class Tree>
   bool prune_beside(Env& env, Tree& tree, NodeId node, detail::SearchEnd<Stop>& watch) const {
-    static_assert(
-        detail::ErasedPruning<Prune> || (!detail::PrunesBefore<Prune, Tree> && !detail::PrunesWhenDone<Prune, Tree>),
-        "Mcts asks a pruning policy when values are merged, and has no `before` and no `keep`");
+    constexpr bool asked =
+        detail::ErasedPruning<Prune> || (!detail::PrunesBefore<Prune, Tree> && !detail::PrunesWhenDone<Prune, Tree>);
+    static_assert(asked, "Mcts asks a pruning policy when values are merged, and has no `before` and no `keep`");
     const NodeId parent = tree[node].parent;
     if (detail::keeps_all(prune_) || parent == no_node) return false;
     const auto [cut, enough] = detail::as_mover(

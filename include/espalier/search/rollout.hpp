@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
-#include <espalier/core/error.hpp>
 #include <espalier/core/task.hpp>
 
 #include <cstdint>

@@ -39,8 +39,8 @@ class Trajectories : public detail::TreeSearch<Trajectories<Evaluate, Prune>, Ev
 
   template <class Env>
   Task<detail::TreeBy<Evaluate, Env>> grow(Env* env, typename Env::State root, Seed seed) {
-    static_assert(detail::ErasedPruning<Prune> || !detail::PrunesBefore<Prune, detail::TreeBy<Evaluate, Env>>,
-                  "Trajectories has no moment `before`");
+    constexpr bool asked = detail::ErasedPruning<Prune> || !detail::PrunesBefore<Prune, detail::TreeBy<Evaluate, Env>>;
+    static_assert(asked, "Trajectories has no moment `before`");
     detail::TreeBy<Evaluate, Env> tree(std::move(root), seed);
     const double began = options_.budget.start(tree);
     std::vector<Parent> ends;

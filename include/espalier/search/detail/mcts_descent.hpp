@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/concepts.hpp>
-#include <espalier/core/tree.hpp>
 #include <espalier/search/mcts_options.hpp>
 
 #include <algorithm>

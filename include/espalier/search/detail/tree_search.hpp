@@ -27,9 +27,10 @@ class TreeSearch {
   /// Grows one tree. The environment and this engine must outlive the task.
   template <GrownBy<Evaluate, Prune> Env>
   Task<TreeOf<Env>> operator()(Env& env, typename Env::State root, Seed seed) {
-    static_assert(keeps || ErasedPruning<Prune> || !PrunesWhenDone<Prune, TreeOf<Env>>,
-                  "only Layered asks a pruning policy to `keep`");
-    return static_cast<Engine*>(this)->grow(&env, std::move(root), seed);
+    constexpr bool asked = keeps || ErasedPruning<Prune> || !PrunesWhenDone<Prune, TreeOf<Env>>;
+    static_assert(asked, "only Layered asks a pruning policy to `keep`");
+    if constexpr (!asked) return as_task(TreeOf<Env>());
+    else return static_cast<Engine*>(this)->grow(&env, std::move(root), seed);
   }
   /// Grows the same tree in one plain call, where environment and evaluator await nothing.
   template <GrownBy<Evaluate, Prune> Env>
