@@ -171,7 +171,7 @@ def best_only(siblings):
 
 
 def test_a_policy_that_fails_leaves_the_finished_trees(world, simulated, bm25):
-    replies = iter([[]] * 60)
+    replies = iter([[]] * 38)
     with pytest.raises(PolicyError, match="raised StopIteration") as error:
         grow(esp.DecExRag(prune=lambda siblings: next(replies)), world, simulated, bm25, open_questions=1)
     whole = [len(tree) for tree in grow(esp.DecExRag(), world, simulated, bm25)]
