@@ -30,9 +30,8 @@ class TwoPlayers {
                                                              const Context& context) {
     std::vector<Proposal<Action>> moves;
     moves.reserve(n);
-    std::uint32_t left = free_cells(s);
-    for (std::uint32_t i = 0; left != 0 && moves.size() < n; ++i, left &= left - 1)
-      if (i >= context.first) moves.emplace_back(first_of(left), kind);
+    std::uint32_t left = without_first(context.first, free_cells(s));
+    for (; left != 0 && moves.size() < n; left = without_first(1, left)) moves.emplace_back(first_of(left), kind);
     return moves;
   }
   [[nodiscard]] static State step(State s, Action cell) {
@@ -45,10 +44,8 @@ class TwoPlayers {
   /// The value after random moves to the end of the game.
   [[nodiscard]] static double playout(State s, Random random) {
     while (!over(s)) {
-      std::uint32_t left = free_cells(s);
-      for (std::uint32_t skip = random.below(static_cast<std::uint32_t>(std::popcount(left))); skip > 0; --skip)
-        left &= left - 1;
-      s = step(s, first_of(left));
+      const std::uint32_t cells = free_cells(s);
+      s = step(s, first_of(without_first(random.below(std::uint32_t(std::popcount(cells))), cells)));
     }
     return value(s);
   }
@@ -67,6 +64,10 @@ class TwoPlayers {
   }();
   static bool won(std::uint16_t marks) { return lines[marks]; }
   static std::uint32_t free_cells(const State& s) { return ~(s.marks[0] | s.marks[1]) & 0777U; }
+  static std::uint32_t without_first(std::uint32_t n, std::uint32_t cells) {
+    for (; n > 0; --n) cells &= cells - 1;
+    return cells;
+  }
   static Action first_of(std::uint32_t cells) { return static_cast<Action>(std::countr_zero(cells)); }
 };
 

@@ -4,7 +4,6 @@
 
 #include "callable.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <unordered_map>

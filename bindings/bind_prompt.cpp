@@ -117,6 +117,7 @@ void bind_prompt(py::module_& m) {
           "refused (the model refused to reply, and the text is its refusal).")
       .def_readonly("damaged", &Completion::damaged,
                     "A call of a tool or a part in it cannot be read, so nothing in it is read.")
+      .def("_failed", &Completion::failed, py::arg("prompt"))
       .def_readonly("prompt_tokens", &Completion::prompt_tokens, "0 = not reported.")
       .def_readonly("completion_tokens", &Completion::completion_tokens, "0 = not reported.")
       .def_readonly("thinking_tokens", &Completion::thinking_tokens,

@@ -4,7 +4,6 @@
 #include "search.hpp"
 #include "settings.hpp"
 
-#include <memory>
 #include <utility>
 
 namespace espalier::python {

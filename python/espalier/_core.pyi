@@ -82,6 +82,7 @@ class Completion:
         thinking_tokens: int = ..., logprob: float | None = ..., tokens: Sequence[tuple[str, float]] = ...,
         token_ids: Sequence[int] = ..., logprobs: Sequence[float] = ...,
     ) -> None: ...  # fmt: skip
+    def _failed(self, prompt: Prompt) -> bool: ...
     completion_tokens: Final[int]
     damaged: Final[bool]
     finish: Final[str]

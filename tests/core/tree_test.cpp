@@ -89,8 +89,7 @@ TEST_CASE("a prior is a number, 0 or more") {
   Proposal<char> late('e', 0);
   late.prior = std::nanf("");
   CHECK_THROWS_AS((void)Prior().weight(late, 1), TreeError);
-  Words tree = small();
-  CHECK_THROWS_WITH_AS(tree.add(0, 'e', "e", 0, late.prior), "a prior is nan, not 0 or more", TreeError);
+  CHECK_THROWS_WITH_AS(small().add(0, 'e', "e", 0, late.prior), "a prior is nan, not 0 or more", TreeError);
 }
 
 TEST_CASE("a node costs 40 bytes for a double") { CHECK(sizeof(Node<double>) == 40); }

@@ -171,11 +171,12 @@ def best_only(siblings):
 
 
 def test_a_policy_that_fails_leaves_the_finished_trees(world, simulated, bm25):
-    replies = iter([[]] * 38)
-    with pytest.raises(PolicyError, match="raised StopIteration") as error:
-        grow(esp.DecExRag(prune=lambda siblings: next(replies)), world, simulated, bm25, open_questions=1)
-    whole = [len(tree) for tree in grow(esp.DecExRag(), world, simulated, bm25)]
-    assert [tree and len(tree) for tree in error.value.trees] == [*whole[:3], None]
+    whole = grow(esp.DecExRag(), world, simulated, bm25)
+    fourth = whole[3].root.children[0].text  # no other tree has it
+    search = esp.DecExRag(prune=lambda some: [] if fourth not in [one.action for one in some] else 1 / 0)
+    with pytest.raises(PolicyError, match="raised ZeroDivisionError") as error:
+        grow(search, world, simulated, bm25, open_questions=1)
+    assert [tree and len(tree) for tree in error.value.trees] == [*map(len, whole[:3]), None]
 
 
 def test_the_beam_of_a_guided_answer_is_pruned(world, simulated, bm25):

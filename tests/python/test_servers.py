@@ -1,4 +1,4 @@
-"""Sorts of servers, as the package and the command know them and several servers for one model."""
+"""Sorts of servers, as the package and the command know them, and several servers for one model."""
 
 from __future__ import annotations
 

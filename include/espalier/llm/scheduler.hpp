@@ -11,8 +11,7 @@
 
 namespace espalier {
 
-// --- Services: f(std::span<const In>) -> std::vector<Out>, equal lengths --------------------------------------------
-
+// Services are f(std::span<const In>) -> std::vector<Out>, equal lengths.
 template <class F>
 concept LanguageModel = detail::BatchFunction<F, Prompt, Completion>;
 template <class F>

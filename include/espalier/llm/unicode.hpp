@@ -12,8 +12,6 @@
 
 namespace espalier::detail {
 
-// --- The Unicode tables, unpacked at first use ----------------------------------------------------------------------
-
 #include <espalier/llm/detail/unicode_data.inc>
 
 /// Reads one stream of unicode_data.inc. tools/make_unicode.py describes the format.

@@ -17,7 +17,8 @@ struct KeepAll {
 
 namespace detail {
 
-/// The moments of a policy, f(policy, tree, siblings) -> verdict. At values: about those with one, by `sees_all` all.
+/// The moments of a policy, each f(policy, tree, siblings) -> verdict. At values a policy is asked about the siblings
+/// that have one. If it has `sees_all`, it is asked about all of them.
 inline constexpr auto before_values = [](const auto& policy, const auto& tree, std::span<const NodeId> siblings) {
   if constexpr (requires { policy.before(tree, siblings); }) return Verdict(policy.before(tree, siblings));
   else return Verdict();
@@ -67,7 +68,7 @@ struct Keep {
 template <class... Policies>
 class AllOf {
  public:
-  static constexpr bool sees_all = true;  ///< each of them sees what it may
+  static constexpr bool sees_all = true;  ///< each of them is shown what it may see
   explicit AllOf(Policies... policies) : policies_(std::move(policies)...) {}
   template <class Tree>
     requires(PruningPolicy<Policies, Tree> && ...) && (detail::PrunesBefore<Policies, Tree> || ...)

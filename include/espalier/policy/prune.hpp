@@ -12,8 +12,9 @@
 #include <utility>
 #include <vector>
 
-/// Pruning policies, pure functions. Each looks at children of one node that are not pruned: at values at those that
-/// have one, by `sees_all` at all. Equal values are ordered by prior, then by creation. Without one a child ranks as 0.
+/// Pruning policies. Each looks at the children of one node that are not pruned, and is a pure function. Equal values
+/// are ordered by prior, then by creation. Ahead of values, or with `sees_all`, it is shown children without a value.
+/// They count as 0 where values are ranked.
 namespace espalier {
 
 namespace detail {

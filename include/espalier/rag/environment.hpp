@@ -67,9 +67,7 @@ class Environment {
     co_return documents;
   }
 
-  // --- For environments with more kinds of steps ------------------------------------------------------------------
-
-  /// Question and history as slots.
+  /// Question and history as slots, for environments with more kinds of steps.
   [[nodiscard]] PromptSet::Slots slots(State::View view) const {
     return {{"question", render_text(view.question().text)},
             {"history", render_history(view.transcript(), *sampler_->prompts().protocol())}};

@@ -102,10 +102,11 @@ struct Budget {
     return seconds > 0 && timeout ? timeout(tree.seed, steps_made, late) : late;
   }
   /// True if a step of so many completions begins now, which is counted. Else the tree's search ends by this budget.
-  [[nodiscard]] bool begin_step(auto& tree, double began, std::uint64_t completions) const {
+  [[nodiscard]] bool begin_step(auto& tree, double began, std::uint64_t completions = 1) const {
     if (spent(tree, tree.steps, began, completions)) tree.ending = SearchFacts::Ending::budget;
-    else ++tree.steps;
-    return tree.ending != SearchFacts::Ending::budget;
+    const bool begins = tree.ending != SearchFacts::Ending::budget;
+    tree.steps += begins;
+    return begins;
   }
 
  private:

@@ -72,9 +72,7 @@ class Layered : public detail::TreeSearch<Layered<Evaluate, Prune>, Evaluate, Pr
   /// Grows all kinds of the frontier's nodes, unless the budget runs out first.
   Task<void> stages(auto* env, auto* tree, std::vector<Growth>* frontier, double began) {
     while (std::ranges::any_of(*frontier, &Growth::unfinished)) {
-      if (options_.budget.spent(*tree, tree->steps, began)) tree->ending = SearchFacts::Ending::budget;
-      if (tree->ending == SearchFacts::Ending::budget) co_return;
-      ++tree->steps;
+      if (!options_.budget.begin_step(*tree, began)) co_return;
       co_await draw(env, tree, frontier);
       for (auto& growth : *frontier) ask(detail::before_values, *tree, growth);
       if (options_.budget.calls_left(Budget::costs(*tree)) == 0) detail::hold_back(*env, *tree, *frontier);

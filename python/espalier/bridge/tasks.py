@@ -74,8 +74,8 @@ class Tasks:
             reply = self._function(request)
             if isawaitable(reply):
                 reply = await reply
-                cut = getattr(reply, "finish", "") == "other"  # a Completion that is no answer
-                return BackendError(f"the {self._role}'s answer has no end") if cut else reply
+                failed = getattr(reply, "_failed", None)  # of a Completion
+                return BackendError(f"the {self._role} gave no answer") if failed and failed(request) else reply
         except BackendError as error:
             return error
         came = type(reply).__name__

@@ -207,9 +207,9 @@ class HttpEndpoint {
  private:
   /// What to change where the server does not know a path, wants another key, filters or refuses a sampling field.
   [[nodiscard]] static std::string advice(std::string_view what, const std::string& address) {
-    const bool unknown = what.starts_with("HTTP 404"), v1 = address.find("/v1") != address.npos;
-    if (unknown && !address.ends_with("/completions")) return "; the server knows no such path or name";
-    if (unknown && !v1) return "; is /v1 missing at the end of the model's URL?";
+    const bool unknown = what.starts_with("HTTP 404"), of_model = address.ends_with("/completions");
+    if (unknown && !of_model) return "; the server knows no such path, or not a name that was sent";
+    if (unknown && address.find("/v1") == address.npos) return "; is /v1 missing at the end of the model's URL?";
     if (unknown)
       return "; the server knows no such model or path: --model is its URL up to /v1, --model-name one of URL/models";
     if (what.starts_with("HTTP 401") || what.starts_with("HTTP 403"))

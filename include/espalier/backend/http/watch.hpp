@@ -30,7 +30,8 @@ class HttpWatch {
     State& state = servers_[server];
     if (!state.replied && !state.since) state.since = now;
   }
-  /// A message sent at `then` has failed with `what`, though something came back if it `replied`. `good`: it is busy.
+  /// A message sent at `then` could not reach the server or has failed with `what`. `replied`: something came back.
+  /// `good`: the server only asks for fewer requests.
   void failed(const std::string& server, const std::string& what, Time then, bool replied = false, bool good = false) {
     State& state = servers_[server];
     if (!state.since) state.since = then;

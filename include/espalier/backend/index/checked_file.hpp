@@ -57,7 +57,7 @@ std::string checked_name(const char (&field)[N]) {
   return {field, std::find(field, field + N, '\0')};
 }
 
-/// A checksum of bytes at a place. It always sees changes within eight aligned bytes. Others it misses with 2^-64.
+/// A checksum of bytes at a place. It sees any change within eight aligned bytes, and any other with 1 - 2^-64.
 inline std::uint64_t checksum(std::span<const std::byte> bytes, std::uint64_t place) noexcept {
   std::array<std::uint64_t, 4> lanes{0x9ae16a3b2f90404fULL, 0xc3a5c85c97cb3127ULL, 0xb492b66fbe98f273ULL,
                                      0x9ddfea08eb382d69ULL};

@@ -224,7 +224,8 @@ inline std::string prompt_text(const rag::PromptSet& prompts, const std::string&
   return prompts.render(purpose, slots, {})->messages.back().content;
 }
 
-/// A step as the reply that reads back as it: its thought on own lines, then the text in its kind's marks, neutralised.
+/// A step as the reply to its prompt: the thought on lines of its own, then the text in the marks of its kind. Reading
+/// it back gives the same step. All text is neutralised.
 inline std::string reply_text(const Protocol& protocol, const rag::Action& action) {
   const Protocol::Tag& tag = *protocol.tag(rag::detail::role(action.kind));
   const std::string thought = action.thought.empty() ? "" : rag::detail::neutralise(action.thought) + '\n';

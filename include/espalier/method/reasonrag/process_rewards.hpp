@@ -37,8 +37,9 @@ struct ProcessRewardOptions {
   }
 };
 
-/// Rewards of steps by node, from the leaves up (ReasonRAG): F1 * alpha^depth of a node with an answer, else the mean
-/// of its children's rewards, weighted by visits. Nodes that were never visited have none, nor have trees without gold.
+/// Rewards of a search's steps, from the leaves up (ReasonRAG). A node with an answer has F1 * alpha^depth. An inner
+/// node has the mean of its children that have a reward, weighted by visits. Index = node. Nothing for nodes that were
+/// never visited, and nothing without gold.
 inline std::vector<std::optional<double>> process_rewards(const rag::Tree& tree, const ProcessRewardOptions& options) {
   using Leaves = ProcessRewardOptions::Leaves;
   std::vector<std::optional<double>> rewards(tree.size());

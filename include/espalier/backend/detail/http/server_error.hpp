@@ -34,9 +34,10 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
     if (!found.message.empty() && found.message.find(field) == std::string::npos) found.message += " (" + field + ")";
     return found;
   };
+  static constexpr std::string_view no_errors[] = {"", "false", "0", "{}", "[]", "null", "none", "None"};
   for (const char* name : {"error", "errors", "Error", "error_message", "error_msg"}) {
-    const std::string shown = text(root, name);  // what some gateways send beside a good reply is no error
-    if (auto no = {"", "false", "0", "{}", "[]", "null", "none", "None"}; std::ranges::count(no, shown) > 0) continue;
+    const std::string shown = text(root, name);  // some gateways send one of no_errors beside a good reply
+    if (std::ranges::count(no_errors, shown) > 0) continue;
     if (root[name].is_object()) return described(root[name].value());
     if (!aside || root[name].is_string()) return ServerError{shown, text(root, "code"), text(root, "error_type")};
   }
