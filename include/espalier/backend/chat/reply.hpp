@@ -1,16 +1,10 @@
 #pragma once
 
-#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/detail/chat/choice.hpp>
 #include <espalier/backend/detail/chat/grammar_field.hpp>
 #include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/detail/chat/stop_text.hpp>
-#include <espalier/backend/detail/chat/tools.hpp>
 #include <espalier/backend/detail/chat/usage.hpp>
-#include <espalier/backend/detail/http/server_error.hpp>
-#include <espalier/backend/http/json_reader.hpp>
-#include <espalier/core/error.hpp>
-#include <espalier/llm/prompt.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -107,8 +101,7 @@ class ChatReply {
       if (events && end == std::string_view::npos) break;  // an event that is cut off
       std::string_view line = stream.substr(0, end);
       stream.remove_prefix(std::min(line.size() + 1, stream.size()));
-      failed = failed || line.starts_with("error:") ||
-               (line.starts_with("event:") && has_any(line, {"error", "exception", "fail", "abort", "cancel"}));
+      failed = failed || line.starts_with("error:") || (line.starts_with("event:") && says_failed(line));
       const std::size_t name = line.starts_with("data:") ? 5 : line.starts_with("error:") ? 6 : 0;
       const bool field = name == 0 && line.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == line.find(':');
       if (events && field) continue;  // or a comment

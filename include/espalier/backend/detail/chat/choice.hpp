@@ -2,9 +2,6 @@
 
 #include <espalier/backend/detail/chat/tools.hpp>
 #include <espalier/backend/detail/http/server_error.hpp>
-#include <espalier/backend/http/json_reader.hpp>
-#include <espalier/core/error.hpp>
-#include <espalier/llm/prompt.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/llm/grammar.hpp>
-#include <espalier/llm/prompt.hpp>
 #include <espalier/llm/protocol.hpp>
 
 #include <cstdint>

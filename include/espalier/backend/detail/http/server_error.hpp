@@ -20,9 +20,10 @@ struct ServerError {
 };
 
 /// The error in a reply: {"error":{message,code,type}}, {"error":text,"error_type"}, {"object":"error",message,...}, a
-/// status or code of 400 to 599, {"success":false}, MiniMax's {"base_resp":{status_code,status_msg}} with another code
-/// than 0. If the reply is known to be an error, also {"message":text}, {"detail":...} and {"msg":text}. Else inner
-/// objects are looked into too, those `aside` of choices and messages for {"error":object or text} alone.
+/// status or code of 400 to 599 or like "failed" ("incomplete" where no length ended it), {"success":false},
+/// {"is_error":true}, MiniMax's {"base_resp":{status_code,status_msg}} with another code than 0. If the reply is known
+/// to be an error, also {"message":text}, {"detail":...} and {"msg":text}. Else inner objects are looked into too,
+/// those `aside` of choices and messages for {"error":object or text} alone.
 inline std::optional<ServerError> find_error(simdjson::dom::element root, bool failed, bool aside = false) {
   const auto text = [](simdjson::dom::element object, std::string_view name) {
     const auto value = field<simdjson::dom::element>(object, name);
@@ -34,26 +35,37 @@ inline std::optional<ServerError> find_error(simdjson::dom::element root, bool f
     if (!found.message.empty() && found.message.find(field) == std::string::npos) found.message += " (" + field + ")";
     return found;
   };
-  static constexpr std::string_view no_errors[] = {"", "false", "0", "{}", "[]", "null", "none", "None"};
-  for (const char* name : {"error", "errors", "Error", "error_message", "error_msg"}) {
+  static constexpr std::string_view no_errors[] = {"", "false", "False", "0", "{}", "[]", "null", "none", "None"};
+  for (const char* name : {"error", "errors", "Error", "error_message", "error_msg", "failed", "failure", "is_error",
+                           "isError", "has_error", "hasError"}) {
     const std::string shown = text(root, name);  // some gateways send one of no_errors beside a good reply
     if (std::ranges::count(no_errors, shown) > 0) continue;
+    if (shown == "true" || shown == "True" || shown == "1") {  // a flag: what it was stands elsewhere
+      failed = failed || !aside;
+      continue;
+    }
     if (root[name].is_object()) return described(root[name].value());
     if (!aside || root[name].is_string()) return ServerError{shown, text(root, "code"), text(root, "error_type")};
   }
   simdjson::dom::element base;
   const std::string state = root["base_resp"].get(base) ? "" : text(base, "status_code");
   if (!state.empty() && state != "0") return ServerError{text(base, "status_msg"), state, ""};
-  for (const char* name : {"object", "type", "status", "code", "success", "ok"}) {
+  bool cut = false;  // by its length
+  for (const char* place : {"/choices/0/finish_reason", "/finish_reason", "/done_reason"})
+    if (std::string_view ending; !root.at_pointer(place).get(ending)) cut = cut || ending == "length";
+  for (const char* name : {"object", "type", "status", "state", "task_status", "code", "success", "ok"}) {
     const std::string shown = text(root, name);
     int status = 0;
     std::from_chars(shown.data(), shown.data() + shown.size(), status);
-    failed = failed || (!aside && (shown == "error" || shown == "false" || (status >= 400 && status < 600)));
+    const bool denied = shown == "false" || shown == "False" || (shown == "0" && has_any(name, {"success", "ok"}));
+    const bool told = says_failed(shown) && !(cut && shown == "incomplete");
+    failed = failed || (!aside && (denied || told || (status >= 400 && status < 600)));
   }
   if (simdjson::dom::object all; !failed && !root.get(all))
     for (const auto [key, value] : all)
       if (value.is_object() && key.find("filter_result") == key.npos)  // Azure's filters may fail beside a good reply
-        if (auto inner = find_error(value, false, aside || (key != "message" && key != "delta"))) return inner;
+        if (auto inner = find_error(value, false, aside || (key != "message" && key != "delta" && key != "status")))
+          return inner;
   if (!failed) return std::nullopt;
   ServerError found = described(root);
   if (found.message.empty() || root["message"].is_object())  // Ollama's message is the answer
@@ -106,9 +118,10 @@ struct FailedReply : BackendError {
 inline void throw_if_error(simdjson::dom::element root, bool failed = false) {
   const auto error = find_error(root, failed);
   if (!error) return;
-  const std::string& name = error->code.empty() ? error->type : error->code;
-  throw FailedReply("the reply is an error: " + (error->message.empty() ? name : error->message), error->code,
-                    error->type);
+  std::string what = error->message;
+  for (const std::string& other : {error->code, error->type, std::string("it does not say which")})
+    if (what.empty()) what = other;
+  throw FailedReply("the reply is an error: " + what, error->code, error->type);
 }
 
 }  // namespace espalier::backend::detail

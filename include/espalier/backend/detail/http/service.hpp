@@ -2,8 +2,6 @@
 
 #include <espalier/backend/detail/http/server_error.hpp>
 #include <espalier/backend/http/client.hpp>
-#include <espalier/backend/http/json_reader.hpp>
-#include <espalier/core/error.hpp>
 #include <espalier/core/ledger.hpp>
 #include <espalier/core/service.hpp>
 

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <espalier/backend/detail/http/server_error.hpp>
 #include <espalier/backend/http/endpoint.hpp>
-#include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/error.hpp>
 
