@@ -4,6 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+from conftest import rows
+from espalier.export import export
+
 HOSTILE = 'He said "no"\r\n\u2028{"id": 1}\x00\t</s> &lt;answer> ки? 🙂'
 
 PROMPT = f"Q: {HOSTILE}\n"
@@ -52,6 +55,23 @@ def write_run(folder: Path, **products: list[dict[str, Any]]) -> Path:
     folder.mkdir(exist_ok=True)
     (folder / "run.json").write_text(json.dumps(RUN))
     (folder / "summary.json").write_text(json.dumps(SUMMARY))
-    for name, rows in ({"trees": TREES} | products).items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name, lines in ({"trees": TREES} | products).items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lines))
     return folder
+
+
+def said(role: str, content: str) -> dict[str, Any]:
+    return {"role": role, "content": content}
+
+
+def exported(run: Path, format: str, **options: Any) -> Any:
+    """The rows of an export, or the only one."""
+    [file] = export(run, format, out=run / "out", **options)
+    if file.path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        found = pq.read_table(file.path).to_pylist()
+    else:
+        found = json.loads(file.path.read_text("utf-8")) if file.path.suffix == ".json" else rows(file.path)
+    assert file.rows == len(found)
+    return found[0] if len(found) == 1 else found

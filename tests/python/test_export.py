@@ -12,29 +12,12 @@ from conftest import espalier as command
 from conftest import inputs, rows
 from espalier.errors import InputError, MissingPart
 from espalier.export import FORMATS, export
-from exported_run import CHAT, HOSTILE, JUDGED, PAIR, PROMPT, ROLLOUT, SCORED, SFT, STEP, write_run
+from exported_run import CHAT, HOSTILE, JUDGED, PAIR, PROMPT, ROLLOUT, SCORED, SFT, STEP, exported, said, write_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 COMPLETION = SFT["completion"]
 META = {"tree": "q1", "nodes": [1, 4]}
-
-
-def said(role: str, content: str) -> dict[str, str]:
-    return {"role": role, "content": content}
-
-
-def only(run: Path, format: str, **options: Any) -> Any:
-    """The one row of an export."""
-    [file] = export(run, format, out=run / "out", **options)
-    if file.path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        found = pq.read_table(file.path).to_pylist()
-    else:
-        found = json.loads(file.path.read_text()) if file.path.suffix == ".json" else rows(file.path)
-    assert file.rows == len(found)
-    return found[0] if len(found) == 1 else found
 
 
 @pytest.fixture
@@ -60,7 +43,7 @@ ALPACA = {"instruction": PROMPT, "input": "", "output": COMPLETION, "system": ""
     ],
 )
 def test_a_row_in_each_format(run: Path, format: str, style: str, own: dict[str, Any]):
-    assert only(run, format, style=style) == {"id": "q1#0", "meta": META, **own}
+    assert exported(run, format, style=style) == {"id": "q1#0", "meta": META, **own}
 
 
 def test_a_conversation(tmp_path: Path):
@@ -68,16 +51,16 @@ def test_a_conversation(tmp_path: Path):
     documents, last = said("tool", "Doc 1"), said("assistant", "So.\nFinish(y)")
     before = [said("system", "Solve."), said("user", "Who?")]
     first = said("assistant", "Hm.\nSearch(x)")
-    assert only(run, "sft.messages")["messages"] == [*before, first, documents, last]
-    turns = only(run, "sft.prompt_completion")
+    assert exported(run, "sft.messages")["messages"] == [*before, first, documents, last]
+    turns = exported(run, "sft.prompt_completion")
     assert [(row["id"], row["prompt"], row["completion"]) for row in turns] == [
         ("q1#9/2", before, [first]),
         ("q1#9/4", [*before, first, documents], [last]),
     ]
-    told = [(turn["from"], turn["value"]) for turn in only(run, "sft.sharegpt")["conversations"]]
+    told = [(turn["from"], turn["value"]) for turn in exported(run, "sft.sharegpt")["conversations"]]
     assert told[:2] == [("human", "Who?"), ("gpt", "Hm.\nSearch(x)")]
     assert told[2:] == [("observation", "Doc 1"), ("gpt", "So.\nFinish(y)")]
-    alpaca = only(run, "sft.alpaca")
+    alpaca = exported(run, "sft.alpaca")
     assert (alpaca["system"], alpaca["instruction"], alpaca["output"]) == ("Solve.", "Doc 1", "So.\nFinish(y)")
     assert alpaca["history"] == [["Who?", "Hm.\nSearch(x)"]]
     with pytest.raises(ValueError, match="no standard form"):
@@ -88,17 +71,17 @@ def test_a_pair_that_parts_within_a_thought_keeps_the_thought_on_the_assistants_
     sides = {"chosen": [said("assistant", "<think> Hm </think>\n<answer> a </answer>")]}
     sides["rejected"] = [said("assistant", f"<think> Hm {HOSTILE}")]
     named = {"id": "q1#1>2", "meta": {"tree": "q1", "nodes": [1, 2]}, "prompt": [said("user", PROMPT)]}
-    assert only(run, "dpo.explicit") == named | sides
-    standard = only(run, "dpo.explicit", style="standard")
+    assert exported(run, "dpo.explicit") == named | sides
+    standard = exported(run, "dpo.explicit", style="standard")
     assert all(standard[name] == PAIR[name] for name in ("prompt", "chosen", "rejected"))
 
 
 def test_llamafactory_pairs(run: Path):
     better, worse = "<think> Hm </think>\n<answer> a </answer>", f"<think> Hm {HOSTILE}"
-    row = only(run, "dpo.sharegpt_ranking")
+    row = exported(run, "dpo.sharegpt_ranking")
     assert row["conversations"] == [{"from": "human", "value": PROMPT}]
     assert (row["chosen"], row["rejected"]) == ({"from": "gpt", "value": better}, {"from": "gpt", "value": worse})
-    row = only(run, "dpo.alpaca_ranking")
+    row = exported(run, "dpo.alpaca_ranking")
     assert (row["instruction"], row["input"], row["chosen"], row["rejected"]) == (PROMPT, "", better, worse)
 
 
@@ -120,16 +103,16 @@ def test_dataset_info_names_every_column_and_keeps_the_entries_of_others(run: Pa
 
 def test_pairs_of_a_judge(tmp_path: Path):
     run = write_run(tmp_path / "run", prm=[JUDGED])
-    row = only(run, "prm.pairwise", style="standard")
+    row = exported(run, "prm.pairwise", style="standard")
     texts = {"prompt": "Question: Who?\n(nothing yet)\n", "chosen": "good", "rejected": "bad"}
     assert row == {"id": "q1#5>6", "meta": {"tree": "q1", "nodes": [5]}, **texts}
-    assert only(run, "prm.pairwise", style="standard", margin=True) == {**row, "margin": 1.0}
+    assert exported(run, "prm.pairwise", style="standard", margin=True) == {**row, "margin": 1.0}
     against = copy.deepcopy(JUDGED)
     against["label"] |= {"chosen_reward": -1, "rejected_reward": 1}
-    assert only(write_run(run, prm=[against]), "prm.pairwise", margin=True)["margin"] == 0
+    assert exported(write_run(run, prm=[against]), "prm.pairwise", margin=True)["margin"] == 0
     against["label"]["chosen_reward"] = None
     with pytest.raises(ValueError, match="q1#5>6"):
-        only(write_run(run, prm=[against]), "prm.pairwise", margin=True)
+        exported(write_run(run, prm=[against]), "prm.pairwise", margin=True)
 
 
 def test_steps_with_the_share_of_good_chains(tmp_path: Path):
@@ -137,22 +120,22 @@ def test_steps_with_the_share_of_good_chains(tmp_path: Path):
     row = {"id": "q1#8", "meta": {"tree": "q1", "nodes": [8]}, "prompt": "Who?"}
     row["completions"] = ["query: x\nsub_answer: y", "answer: z"]
     row |= {"labels": [True, False], "values": [0.75, 0.25]}
-    assert only(run, "prm.stepwise") == row
-    assert only(run, "prm.stepwise", threshold=0.25) == {**row, "labels": [True, True]}
+    assert exported(run, "prm.stepwise") == row
+    assert exported(run, "prm.stepwise", threshold=0.25) == {**row, "labels": [True, True]}
 
 
 def test_steps_of_rollouts_leave_documents_out(tmp_path: Path):
-    row = only(write_run(tmp_path / "run", rollouts=[ROLLOUT]), "prm.stepwise")
+    row = exported(write_run(tmp_path / "run", rollouts=[ROLLOUT]), "prm.stepwise")
     assert (row["prompt"], row["completions"], row["labels"]) == ("P\n", ["é one", "two"], [True, False])
 
 
 def test_questions(run: Path):
-    first, second = only(run, "rl.prompts")
+    first, second = exported(run, "rl.prompts")
     prompt = [said("user", HOSTILE)]
     assert first == {"id": "q1", "prompt": prompt, "question": HOSTILE, "answers": ["a", HOSTILE]}
     assert second["answers"] == ["b"]
-    assert only(run, "rl.prompts", style="standard")[1]["prompt"] == "Where?"
-    _, row = only(run, "rl.verl", data_source="searchR1_nq")
+    assert exported(run, "rl.prompts", style="standard")[1]["prompt"] == "Where?"
+    _, row = exported(run, "rl.verl", data_source="searchR1_nq")
     truth = {"target": ["b"]}
     created = {"ground_truth": truth, "question": "Where?", "data_source": "searchR1_nq"}
     more = {"index": "q2", "split": "train", "question": "Where?", "need_tools_kwargs": True}

@@ -11,7 +11,7 @@ from espalier.errors import InputError
 from espalier.export import export
 from espalier.export.byte_tokenizer import TEMPLATE, byte_tokenizer
 from espalier.export.tokenizer import Tokenizer
-from exported_run import CHAT, HOSTILE, JUDGED, SFT, STEP, write_run
+from exported_run import CHAT, HOSTILE, JUDGED, SFT, STEP, exported, write_run
 from traced_run import ids
 
 EOS = "<|endoftext|>"
@@ -24,11 +24,6 @@ def saved(folder: Path, template: str | None = TEMPLATE) -> str:
     return str(folder)
 
 
-def tokens_of(run: Path, format: str, tokenizer: str, **options: Any) -> dict[str, Any]:
-    [file] = export(run, format, out=run / "out", tokenizer=tokenizer, **options)
-    return dict(pq.read_table(file.path).to_pylist()[0])
-
-
 def learned(row: dict[str, Any]) -> str:
     assert all(label in (-100, token) for token, label in zip(row["input_ids"], row["labels"], strict=True))
     return str(byte_tokenizer().decode([label for label in row["labels"] if label != -100]))
@@ -36,7 +31,7 @@ def learned(row: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("style", ["conversational", "standard"])
 def test_the_completion_and_what_ends_it_are_learned(tmp_path: Path, tokenizer: str, style: str):
-    row = tokens_of(write_run(tmp_path / "run", sft=[SFT]), "sft.tokens", tokenizer, style=style)
+    row = exported(write_run(tmp_path / "run", sft=[SFT]), "sft.tokens", tokenizer=tokenizer, style=style)
     prompt, completion = SFT["prompt"], SFT["completion"]
     end = EOS if style == "standard" else "<|im_end|>"
     assert learned(row) == completion + end
@@ -46,14 +41,14 @@ def test_the_completion_and_what_ends_it_are_learned(tmp_path: Path, tokenizer: 
 
 
 def test_weights_follow_their_spans(tmp_path: Path, tokenizer: str):
-    row = tokens_of(write_run(tmp_path / "run", sft=[STEP]), "sft.tokens", tokenizer, style="standard")
+    row = exported(write_run(tmp_path / "run", sft=[STEP]), "sft.tokens", tokenizer=tokenizer, style="standard")
     # "Q\n" in the prompt, then "<a>" 5, " x " 1, "</a>" 5, and the end of the text
     assert row["loss_weights"] == [0, 0, 5, 5, 5, 1, 1, 1, 5, 5, 5, 5, 1]
     assert len(row["input_ids"]) == 13
 
 
 def test_all_turns_of_a_conversation_are_learned(tmp_path: Path, tokenizer: str):
-    policy = tokens_of(write_run(tmp_path / "run", sft=[CHAT]), "sft.tokens", tokenizer)
+    policy = exported(write_run(tmp_path / "run", sft=[CHAT]), "sft.tokens", tokenizer=tokenizer)
     assert learned(policy) == "Hm.\nSearch(x)<|im_end|>So.\nFinish(y)<|im_end|>"
 
 
@@ -113,39 +108,34 @@ def test_lengths_worked_out_by_hand(tmp_path: Path, tokenizer: str):
         assert verdicts(run, format, tokenizer, 53)[0] == ("llamafactory", "cut")
 
 
-def test_the_card_names_the_tokenizer_and_counts_what_is_lost(tmp_path: Path, tokenizer: str):
+def test_the_card_counts_what_is_lost_and_an_absent_tokenizer_leaves_none(tmp_path: Path, tokenizer: str):
     run = write_run(tmp_path / "run", sft=[STEP])
     export(run, "sft.prompt_completion", out=run / "out", tokenizer=tokenizer, max_length=12, style="standard")
     card = (run / "out" / "README.md").read_text()
     assert f"Tokens of the tokenizer {Path(tokenizer).name}." in card
     assert "| sft\\_prompt\\_completion.jsonl | trl SFTTrainer | keeps the first 12 tokens" in card
     assert "| 13 | 0 | 1 | 0 | 0 |" in card
-
-
-def test_a_tokenizer_that_is_absent(tmp_path: Path):
-    run = write_run(tmp_path / "run", sft=[SFT])
-    (tmp_path / "empty").mkdir()
     with pytest.raises(InputError, match="cannot be loaded"):
-        export(run, "sft.messages", out=tmp_path / "out", tokenizer=str(tmp_path / "empty"))
-    assert not (tmp_path / "out").exists()
+        export(run, "sft.messages", out=tmp_path / "none", tokenizer=str(tmp_path))
+    assert not (tmp_path / "none").exists()
 
 
 def test_hostile_text_comes_back_from_its_tokens(tmp_path: Path, tokenizer: str):
     hostile = SFT | {"completion": HOSTILE + EOS + "<|im_end|>"}
     run = write_run(tmp_path / "run", sft=[hostile])
-    assert learned(tokens_of(run, "sft.tokens", tokenizer, style="standard")) == hostile["completion"] + EOS
+    assert learned(exported(run, "sft.tokens", tokenizer=tokenizer, style="standard")) == hostile["completion"] + EOS
     export(run, "sft.messages", out=run / "out")
     assert [m["content"] for m in rows(run / "out" / "sft_messages.jsonl")[0]["messages"]][1] == hostile["completion"]
 
 
 def test_the_tokens_that_were_sampled_are_those_of_the_rows(tmp_path: Path):
     merging = byte_tokenizer()
-    merging.add_tokens(["x ", "(x", "<a>"])  # so that no text is tokenised as it was sampled
+    merging.add_tokens(["x ", "(x", "<a>", "Doc "])  # so that no text is tokenised as it was sampled
     merging.save_pretrained(name := str(tmp_path / "merging"))
     run = write_run(tmp_path / "run", sft=[STEP, CHAT, STEP | {"id": "q1#8", "completion": "<a>  y </a>"}])
     written = {7: "<a>x</a>" + EOS, 3: "Hm.\nSearch(x)<|im_end|>", 9: "So.\nFinish(y)"}
 
-    def learned_rows() -> list[list[int]]:
+    def made() -> list[dict[str, Any]]:
         rows = [
             {"id": "q1", "node": node, "rollout": None, "at": 0, "purpose": "step", "ids": ids(text), "logprobs": []}
             for node, text in written.items()
@@ -153,11 +143,19 @@ def test_the_tokens_that_were_sampled_are_those_of_the_rows(tmp_path: Path):
         (run / "tokens.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         [file] = export(run, "sft.tokens", out=run / "out", tokenizer=name)
         assert list(file.left_out) == ["steps that were read as other text than the model wrote"]
-        found = pq.read_table(file.path).to_pylist()
+        found = list(pq.read_table(file.path).to_pylist())
         assert [w for w in found[0]["loss_weights"] if w] == [5, 5, 5, 1, 5, 5, 5, 5, 1]
-        return [[token for token in row["labels"] if token != -100] for row in found]
+        assert [label for label in found[0]["labels"] if label != -100] == ids("<a>x</a><|im_end|>")
+        return found
 
-    chat = ids("Hm.\nSearch(x)<|im_end|>So.\nFinish(y)<|im_end|>")
-    assert learned_rows() == [ids("<a>x</a><|im_end|>"), chat]
+    asked = "<|im_start|>system\nSolve.<|im_end|>\n<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n"
+    found = "\n<|im_start|>tool\nDoc 1<|im_end|>\n<|im_start|>assistant\n"
+    wanted: dict[str, list[int]] = {"input_ids": [], "labels": []}
+    for place, text in enumerate((asked, "Hm.\nSearch(x)<|im_end|>", found, "So.\nFinish(y)<|im_end|>", "\n")):
+        tokens = ids(text) if place % 2 else merging(text)["input_ids"]
+        wanted["input_ids"] += tokens
+        wanted["labels"] += tokens if place % 2 else [-100] * len(tokens)
+    assert wanted == {name: made()[1][name] for name in wanted}
     written[7] = "<a>x"  # its server keeps the stop string to itself
-    assert learned_rows()[0] == ids("<a>x</a><|im_end|>")
+    written[9] = "So.\nFinish(z)"  # one step of the conversation was read as other text
+    assert len(made()) == 1

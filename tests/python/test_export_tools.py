@@ -3,17 +3,17 @@
 import copy
 import json
 import re
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from conftest import rows
 from espalier.errors import InputError
 from espalier.export import FORMATS, export
 from espalier.export.byte_tokenizer import TEMPLATE, byte_tokenizer
 from espalier.export.calls import METHODS, protocol_of, read
-from exported_run import CHAT, PAIR, SFT, write_run
+from exported_run import CHAT, PAIR, SFT, exported, said, write_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,10 +33,7 @@ STEP["completion"] = f"<think> Hm. </think>\n<search> {AWKWARD} </search>"
 TALK = CHAT | {"provenance": {"tree": "q1", "nodes": [0, 3, 9], "method": "decouple"}}
 SIDES = PAIR | {"prompt": "Q\n<think> Hm", "chosen": " so. </think>\n<search> x </search>", "rejected": " or not."}
 META = {"id": "q1#9", "meta": {"tree": "q1", "nodes": [0, 3, 9]}}
-
-
-def said(role: str, content: str) -> dict[str, Any]:
-    return {"role": role, "content": content}
+only = partial(exported, style="tools")
 
 
 def called(content: str, name: str, **arguments: str) -> dict[str, Any]:
@@ -49,14 +46,6 @@ ANSWERED = '<tool_call>{"name": "answer", "arguments": {"answer": "y"}}</tool_ca
 FIRST, LAST = called("Hm.", "search", query="x"), called("So.", "answer", answer="y")
 BEFORE = [said("system", "Solve."), said("user", "Who?")]
 FOUND = {"role": "tool", "name": "search", "content": "Doc 1"}
-
-
-def only(run: Path, format: str, **options: Any) -> Any:
-    """The rows of an export, or the only one."""
-    [file] = export(run, format, out=run / "out", style="tools", **options)
-    text = file.path.read_text(encoding="utf-8")
-    found = json.loads(text) if file.path.suffix == ".json" else rows(file.path)
-    return found[0] if len(found) == 1 else found
 
 
 def test_a_conversation_with_a_search_and_an_answer(tmp_path: Path):

@@ -13,7 +13,7 @@ from .text import CLOSING, bare
 Kept = Mapping[tuple[int, int | None, int], Sampled]  # by the keys of TraceNode
 REWRITTEN = "steps that were read as other text than the model wrote"
 UNKNOWN = "steps whose tokens are not known"
-JOINED = "rows whose turn joins several steps"
+JOINED = "rows whose turn tells the replies to several prompts in other words"
 
 
 def kept_tokens(run: Path) -> Mapping[str, Kept] | None:
