@@ -13,8 +13,7 @@ namespace analyzer_test {
 
 using namespace espalier::backend;
 using Words = std::vector<std::string>;
-using espalier::backend::detail::PorterStemmer;
-using espalier::backend::detail::standard_words;
+using namespace espalier::backend::detail;
 using Views = std::vector<std::string_view>;
 
 TEST_CASE("the simple analyzer folds and keeps runs of letters and digits") {

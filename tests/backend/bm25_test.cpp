@@ -19,9 +19,7 @@ namespace bm25_test {
 
 using namespace espalier;
 using namespace espalier::detail;
-using backend::Analyzer;
-using backend::Bm25;
-using backend::Bm25Options;
+using namespace espalier::backend;
 
 static_assert(espalier::detail::BatchFunction<Bm25, Query, Passages>);
 

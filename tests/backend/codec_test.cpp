@@ -11,8 +11,7 @@ namespace codec_test {
 namespace {
 
 using namespace espalier;
-using backend::detail::decode;
-using backend::detail::encode;
+using namespace espalier::backend::detail;
 
 Completion completion() {
   Completion c("An <answer>42</answer> with \xE2\x82\xAC, \xFF and a \0 byte");

@@ -19,12 +19,8 @@ namespace {
 
 using namespace espalier;
 using namespace espalier::detail;
-using backend::Dense;
-using backend::DenseIndex;
-using backend::Hit;
-using backend::Metric;
-using backend::VectorQuery;
-using backend::Vectors;
+using namespace espalier::backend;
+using namespace espalier::backend::detail;
 
 static_assert(backend::VectorIndex<DenseIndex>);
 static_assert(Retriever<Dense>);
@@ -286,9 +282,6 @@ TEST_CASE("the fingerprint changes with vectors, metric and passages, not with t
 }
 
 namespace {
-
-using namespace espalier::backend;
-using namespace espalier::backend::detail;
 
 void write(const std::string& path, const Vectors& vectors, Metric metric = Metric::inner_product) {
   DenseFile::Writer writer(path, vectors.dimension(), metric);

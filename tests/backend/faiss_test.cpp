@@ -22,12 +22,7 @@ namespace {
 
 using namespace espalier;
 using namespace espalier::detail;
-using backend::DenseIndex;
-using backend::Faiss;
-using backend::FaissIndex;
-using backend::Hit;
-using backend::VectorQuery;
-using backend::Vectors;
+using namespace espalier::backend;
 
 static_assert(backend::VectorIndex<FaissIndex>);
 static_assert(Retriever<Faiss>);

@@ -16,12 +16,9 @@
 
 namespace http_fleet_test {
 
-using namespace espalier;
 using namespace espalier::detail;
-using namespace espalier::backend;
-using namespace espalier::backend::detail;
-using Time = HttpFleet::Time;
 using namespace espalier::test::names;
+using Time = HttpFleet::Time;
 using Kind = BackendError::Kind;
 
 namespace {

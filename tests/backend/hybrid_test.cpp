@@ -13,9 +13,7 @@
 namespace hybrid_test {
 
 using namespace espalier;
-using backend::Hybrid;
-using backend::Reranked;
-using backend::RerankRequest;
+using namespace espalier::backend;
 
 namespace {
 

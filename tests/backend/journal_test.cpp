@@ -15,13 +15,8 @@ namespace {
 
 using namespace espalier;
 using namespace espalier::detail;
-using backend::Journaled;
-using backend::MemoryStore;
-using backend::Record;
-using backend::SqliteStore;
-using backend::Store;
-using backend::StoreError;
-using backend::detail::journal_key;
+using namespace espalier::backend;
+using namespace espalier::backend::detail;
 
 constexpr std::chrono::milliseconds now{0};
 const Hash fingerprint = Hasher().add("a model").finish();
@@ -385,7 +380,6 @@ TEST_CASE("retrievals replay without an index, and a cancelled request is not an
 
 namespace {
 
-using backend::detail::RecordNote;
 using test::TemporaryFolder;
 
 Hash key(std::uint64_t i) { return Hasher().add(i).finish(); }

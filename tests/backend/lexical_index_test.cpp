@@ -25,8 +25,7 @@ namespace lexical_index_test {
 using namespace espalier;
 using namespace espalier::backend;
 using namespace espalier::backend::detail;
-using test::read_bytes;
-using test::TemporaryFolder;
+using namespace espalier::test;
 
 namespace {
 

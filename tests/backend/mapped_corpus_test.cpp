@@ -14,9 +14,8 @@
 namespace mapped_corpus_test {
 
 using namespace espalier;
-using backend::MappedCorpus;
-using backend::detail::CheckedFile;
-using backend::detail::CheckedWriter;
+using namespace espalier::backend;
+using namespace espalier::backend::detail;
 
 namespace {
 

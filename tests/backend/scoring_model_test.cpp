@@ -13,8 +13,6 @@
 
 namespace scoring_model_test {
 
-using namespace espalier;
-using backend::ScoringModel;
 using namespace espalier::test::names;
 using Kind = BackendError::Kind;
 

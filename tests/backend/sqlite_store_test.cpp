@@ -25,11 +25,7 @@ struct WithFile : espalier::test::InFolder {
 
 using namespace espalier;
 using namespace espalier::detail;
-using backend::MemoryStore;
-using backend::Record;
-using backend::SqliteStore;
-using backend::Store;
-using backend::StoreError;
+using namespace espalier::backend;
 using test::TemporaryFolder;
 
 Hash key(std::uint64_t i) { return Hasher().add(i).finish(); }

@@ -11,7 +11,6 @@
 namespace tree_test {
 
 using namespace espalier;
-using espalier::one_line;
 using espalier::detail::first_line;
 
 /// An action of a user that says nothing, and one that fmt can print.

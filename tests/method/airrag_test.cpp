@@ -14,11 +14,8 @@ namespace airrag_test {
 using namespace espalier;
 using namespace espalier::detail;
 using method::AirRagOptions;
-using method::detail::AirRagEnvironment;
+using namespace espalier::testing;
 using rag::SegmentKind;
-using testing::holds;
-using testing::Prepared;
-using testing::Scripted;
 using namespace espalier::method::detail;
 
 namespace {

@@ -16,10 +16,7 @@ namespace baselines_test {
 
 using namespace espalier;
 using namespace espalier::detail;
-using testing::Habit;
-using testing::Prepared;
-using testing::Scripted;
-using testing::Stubborn;
+using namespace espalier::testing;
 
 namespace {
 

@@ -14,8 +14,7 @@ using namespace espalier;
 using namespace espalier::detail;
 using method::detail::Dual;
 using rag::SegmentKind;
-using testing::holds;
-using testing::Scripted;
+using namespace espalier::testing;
 
 namespace {
 

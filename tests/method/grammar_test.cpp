@@ -12,8 +12,7 @@
 namespace grammar_test {
 
 using namespace espalier;
-using grammar_forms::Fits;
-using grammar_forms::Spoken;
+using namespace grammar_forms;
 
 namespace {
 

@@ -16,13 +16,7 @@ namespace prorag_test {
 using namespace espalier;
 using namespace espalier::detail;
 using doctest::Approx;
-using method::ProRagOptions;
-using testing::capital;
-using testing::holds;
-using testing::nothing_found;
-using testing::Prepared;
-using testing::Scripted;
-using testing::set;
+using namespace espalier::testing;
 using namespace espalier::method;
 using Normalise = AdvantageOptions::Normalise;
 using rag::Action;

@@ -13,8 +13,7 @@
 namespace reasonrag_test {
 
 using namespace espalier;
-using testing::holds;
-using testing::Scripted;
+using namespace espalier::testing;
 
 namespace {
 

@@ -13,10 +13,8 @@ namespace dataset_test {
 namespace {
 
 using namespace espalier;
-using output::read_passages;
-using output::read_questions;
-using test::TemporaryFolder;
-using test::write_bytes;
+using namespace espalier::output;
+using namespace espalier::test;
 
 /// What reading these bytes as questions is refused with, the folder left out; "" if it is not.
 std::string refusal(const std::string& bytes, bool passages = false, const std::string& name = "f.jsonl") {

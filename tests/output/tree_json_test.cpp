@@ -14,8 +14,7 @@ namespace tree_json_test {
 
 using namespace espalier;
 using namespace espalier::testing;
-using test::TemporaryFolder;
-using test::write_bytes;
+using namespace espalier::test;
 
 namespace {
 

@@ -7,7 +7,6 @@
 namespace parse_test {
 
 using namespace espalier;
-using rag::ModelText;
 using namespace espalier::rag;
 using namespace espalier::rag::detail;
 

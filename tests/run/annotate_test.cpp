@@ -11,8 +11,7 @@
 namespace annotate_test {
 
 using namespace espalier;
-using testing::content;
-using testing::run_job;
+using namespace espalier::testing;
 
 namespace {
 

@@ -22,8 +22,7 @@ namespace every_method_test {
 
 using namespace espalier;
 using namespace espalier::detail;
-using testing::Habit;
-using testing::Stubborn;
+using namespace espalier::testing;
 
 namespace {
 

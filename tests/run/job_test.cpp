@@ -10,8 +10,7 @@ namespace job_test {
 
 using namespace espalier;
 using namespace espalier::detail;
-using testing::content;
-using testing::run_job;
+using namespace espalier::testing;
 
 namespace {
 

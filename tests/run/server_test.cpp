@@ -18,10 +18,7 @@
 namespace server_test {
 
 using namespace espalier;
-using test::Answer;
-using test::FaultServer;
-using test::Received;
-using test::TemporaryFolder;
+using namespace espalier::test;
 
 namespace {
 

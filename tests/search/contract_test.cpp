@@ -11,11 +11,7 @@
 namespace contract_test {
 
 using namespace espalier;
-using testing::AskedTree;
-using testing::executions;
-using testing::grow;
-using testing::same_for_every_execution;
-using testing::World;
+using namespace espalier::testing;
 
 namespace {
 

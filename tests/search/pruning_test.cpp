@@ -16,8 +16,7 @@
 namespace pruning_test {
 
 using namespace espalier;
-using testing::AskedTree;
-using testing::same_for_every_execution;
+using namespace espalier::testing;
 using Siblings = std::span<const NodeId>;
 
 namespace {

@@ -16,8 +16,7 @@ using namespace espalier;
 using namespace espalier::detail;
 using namespace espalier::testing;
 using rag::SegmentKind;
-using sim::Model;
-using sim::World;
+using namespace espalier::sim;
 
 namespace {
 

@@ -18,9 +18,7 @@ namespace model_test {
 
 using namespace espalier;
 using namespace espalier::detail;
-using sim::Model;
-using sim::Skills;
-using sim::World;
+using namespace espalier::sim;
 using testing::other;
 
 static_assert(espalier::detail::BatchFunction<const Model, Prompt, Completion>);

@@ -13,8 +13,7 @@ namespace roles_test {
 using namespace espalier;
 using namespace espalier::testing;
 using rag::SegmentKind;
-using sim::Model;
-using sim::Skills;
+using namespace espalier::sim;
 
 namespace {
 
