@@ -34,7 +34,7 @@ help:
 	@echo "make lint           clang-format over all C++ files, ruff over all Python files, mypy over the package"
 	@echo "make weights        what the house weighs: lines, headers, commands, flags, against the ceilings of tools/weights.json"
 	@echo "make install        the Python package into .venv"
-	@echo "make lock           what CI installs, by version and hash, anew (tools/python.lock)"
+	@echo "make lock           what LOCKED=ON installs, by version and hash, anew (tools/*.lock)"
 	@echo "make wheel          an sdist, and a wheel made from it that carries its libraries and a list of them, into dist/"
 	@echo "make wheels         a wheel for every Python from 3.10 on that this machine has"
 	@echo "make test-wheel     that wheel in an environment of its own"
@@ -48,7 +48,8 @@ setup:
 	@tools/setup.sh
 
 # With LOCKED=ON, as in CI, exactly the packages of tools/python.lock go in first, each by its hash. What the targets ask
-# for is there then, but for Ray and the trainers, which are the newest that fit.
+# for is there then. Ray and each trainer have a list of their own. Torch alone goes in by its version: an index may have
+# several builds of it. So the lists are made as if nothing asked for it (tool.uv in pyproject.toml).
 .venv/ready: pyproject.toml $(if $(LOCKED),tools/python.lock) | setup
 	$(PYTHON) -m venv .venv
 	$(VENV)/pip install -q $(if $(LOCKED),--require-hashes -r tools/python.lock,--upgrade 'pip>=25.1')
@@ -56,12 +57,16 @@ setup:
 	@touch $@
 
 # One file for Python 3.10 and later, on every machine.
+UV_COMPILE := $(VENV)/uv pip compile -q --upgrade --generate-hashes --no-annotate --custom-compile-command 'make lock'
 LOCKED_GROUPS := build docs wheel servers browser
 lock: .venv/ready
 	$(VENV)/pip install -q uv
-	echo 'pip>=25.1' | $(VENV)/uv pip compile -q pyproject.toml - --extra cli --extra dev --extra local $(LOCKED_GROUPS:%=--group %) \
-	  --universal --python-version 3.10 --generate-hashes --no-annotate --custom-compile-command 'make lock' \
-	  --upgrade -o tools/python.lock
+	echo 'pip>=25.1' | $(UV_COMPILE) pyproject.toml - --extra cli --extra dev --extra local $(LOCKED_GROUPS:%=--group %) \
+	  --universal --python-version 3.10 >tools/python.lock
+	for name in ray $(TRAINERS); do \
+	  { printf '%s\n' 'pip>=25.1' networkx sympy | $(UV_COMPILE) pyproject.toml - --group $$name --universal --python-version 3.11 && \
+	    $(UV_COMPILE) --group $$name-alone --no-deps --no-header; } >tools/$$name.lock || exit 1; \
+	done
 
 install: .venv/ready
 	$(VENV)/pip install -q --no-build-isolation '.[cli]'
@@ -169,19 +174,13 @@ test-faults: install-dev
 	$(VENV)/pip install -q --group servers
 	$(VENV)/pytest tests/servers --junit-xml=build/faults/junit.xml
 
-.venv-ray/ready: pyproject.toml | setup
-	$(PYTHON) -m venv .venv-ray
-	.venv-ray/bin/pip install -q --upgrade 'pip>=25.1'
-	.venv-ray/bin/pip install -q --group ray
-	@touch $@
-
 test-ray: plain-wheel .venv-ray/ready
 	.venv-ray/bin/pip install -q --force-reinstall --no-deps build/wheels/espalier_rag-*.whl
 	.venv-ray/bin/pytest -o filterwarnings=default tests/ray --junit-xml=build/ray/junit.xml
 
 .venv-%/ready: pyproject.toml | setup
 	$(PYTHON) -m venv .venv-$*
-	.venv-$*/bin/pip install -q --upgrade 'pip>=25.1'
+	.venv-$*/bin/pip install -q $(if $(LOCKED),--no-deps --require-hashes -r tools/$*.lock,--upgrade 'pip>=25.1')
 	.venv-$*/bin/pip install -q --group $*
 	.venv-$*/bin/pip install -q --no-deps --group $*-alone
 	@touch $@
