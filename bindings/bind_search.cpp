@@ -160,7 +160,7 @@ class Session {
   }
 
   /// Warns if much of what the model said could not be read.
-  void tell() const { py::module_::import("espalier.search.trees").attr("tell_unread")(trees_); }
+  void tell() const { py::module_::import("espalier.search.trees").attr("tell")(trees_); }
 
   std::shared_ptr<const Search> search_;
   std::vector<rag::Example> questions_;

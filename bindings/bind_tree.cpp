@@ -205,6 +205,9 @@ void bind_tree(py::module_& m) {
           },
           "By purpose, how the first completion that could not be read begins, and the max_tokens that ended it, if "
           "they did.")
+      .def_property_readonly(
+          "outside", [](const GrownTree& t) { return t.tree.outside; },
+          "A warning: the first value outside the range that the search declares, '' = none.")
       .def("to_json", &to_json, "The tree as a line of trees.jsonl, without the line's end.")
       .def("to_dict", [](const GrownTree& t) { return loads(to_json(t)); })
       .def(

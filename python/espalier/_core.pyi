@@ -247,6 +247,7 @@ class Tree:
     costs: Final[dict[str, dict[str, int]]]
     error: Final[str | None]
     first_unread: Final[dict[str, tuple[str, int | None]]]
+    outside: Final[str]
     method: Final[str]
     nodes: Final[list[Node]]
     options: Final[dict[str, Any]]

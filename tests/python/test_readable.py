@@ -237,6 +237,14 @@ def test_trees_in_memory_without_a_readable_reply_failed_and_python_warns_once(m
         assert (tree.status, tree.error) == ("failed", row["error"]) and "could not be read" in tree.error
 
 
+def test_a_reward_beyond_the_declared_range_warns_once_and_the_search_goes_on(world, bm25, simulated):
+    parts = {"model": simulated, "retriever": bm25, "reward": lambda states: [5.0] * len(states)}
+    with pytest.warns(UserWarning, match=r"a value of 5\.0+ lies outside the declared range \[0\.0+, 1\.0+\]") as told:
+        trees = esp.run(esp.ProRag(), world.questions[:2], **parts)
+    assert len(told) == 1 and told[0].filename == __file__
+    assert [tree.status for tree in trees] == ["done", "done"]
+
+
 def test_python_warns_of_one_purpose_and_the_log_of_a_run_in_a_folder(world, bm25, simulated, data, tmp_path, caplog):
     with pytest.warns(
         esp.errors.UnreadableWarning, match=r"(?s)of judge could not be read.*<preference>…</preference>"

@@ -115,8 +115,7 @@ struct SearchFacts {
   };
 
   Ledger ledger;  ///< logical costs of the whole search, and of what was said about it later
-  std::map<std::string, Ledger>
-      annotation_costs{};  ///< of these: what each annotation of the finished tree cost, by its name
+  std::map<std::string, Ledger> annotation_costs{};  ///< of these: those of each annotation of the finished tree
   Ending ending = Ending::done;
   std::uint64_t steps = 0;     ///< simulations or steps made, with which a search is replayed
   std::string prior_source{};  ///< where priors come from, empty = the environment's own shares
@@ -124,6 +123,7 @@ struct SearchFacts {
   std::uint64_t explored = 0;  ///< selections that did not follow the highest mean
   double lowest = std::numeric_limits<double>::infinity();    ///< smallest utility of an evaluation
   double highest = -std::numeric_limits<double>::infinity();  ///< largest utility of an evaluation
+  std::string outside{};  ///< a warning: the first value outside the declared range, empty = none
 };
 
 /// Nodes in one array, addressed by 32-bit ids. Parents come before their children, and siblings are in order of

@@ -40,7 +40,7 @@ struct MctsOptions {
   double widen_k = 0;          ///< progressive widening: draw max(1, floor(k N^alpha)) samples by N visits. 0 = off
   double widen_alpha = 0.5;    ///< (0, 1]. The kinds are drawn in turn, up to `width` each. Needs `expand` = one
   Prior prior{};               ///< how siblings share the policy
-  detail::ValueRange range{};  ///< allowed values. A value outside ends the search with an error
+  detail::ValueRange range{};  ///< of values. The tree's `outside` names the first one beyond it
   Budget budget{};
 
   void check() const {

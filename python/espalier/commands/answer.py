@@ -6,10 +6,9 @@ import sys
 
 from ..io.terminal import say, say_cells, say_json_line
 from ..runs.summary import labels, scores, shares
-from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
+from .shared.ray import RAY_OPTIONS, add_job_options, job_of
 from .shared.run_options import add_run_options
 from .shared.task import do_task, tell_end
-from .shared.track import add_track_option
 
 SUMMARY = "Answer questions. No gold is needed and none is seen. Where the file holds gold, answers are scored."
 EXAMPLES = (
@@ -21,8 +20,7 @@ EXAMPLES = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
-    add_track_option(parser)
-    add_ray_options(parser)
+    add_job_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

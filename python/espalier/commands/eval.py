@@ -15,10 +15,9 @@ from ..runs.estimate import simulated_estimate
 from ..runs.job import check
 from .shared.config import write_config
 from .shared.dry_run import estimate_row, models_here, print_estimate
-from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
+from .shared.ray import RAY_OPTIONS, add_job_options, job_of
 from .shared.run_options import add_run_options, settings_of
 from .shared.task import first_error, go_on, tell_failed
-from .shared.track import add_track_option
 
 if TYPE_CHECKING:
     from ..eval.plan import Plan
@@ -44,8 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="runs under several values of an option, for a scaling curve. It may be repeated",
     )
     add_run_options(parser, without=["--method", "--shard"])
-    add_track_option(parser)
-    add_ray_options(parser)
+    add_job_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -2,10 +2,9 @@
 
 import argparse
 
-from .shared.ray import RAY_OPTIONS, add_ray_options, job_of
+from .shared.ray import RAY_OPTIONS, add_job_options, job_of
 from .shared.run_options import add_run_options
 from .shared.task import do_task, print_run, tell_end
-from .shared.track import add_track_option
 
 SUMMARY = "Grow trees, harvest training data, write answers and a report."
 EXAMPLES = (
@@ -18,8 +17,7 @@ EXAMPLES = (
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
-    add_track_option(parser)
-    add_ray_options(parser)
+    add_job_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

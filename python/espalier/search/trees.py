@@ -34,9 +34,15 @@ def by_purpose(trees: Iterable[Tree]) -> dict[str, dict[str, int]]:
     return sums
 
 
-def tell_unread(trees: Iterable[Tree | None]) -> None:
-    """Warns if much of what the model said could not be read. Every call that grows trees in memory ends with it."""
+def tell(trees: Iterable[Tree | None]) -> None:
+    """Warns if much of what the model said could not be read, and of a value outside the range that its search declares.
+    Every call that grows trees in memory ends with it."""
     grown = [tree for tree in trees if tree is not None]
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("espalier."):
+        frame, level = frame.f_back, level + 1
+    if outside := next((tree.outside for tree in grown if tree.outside), ""):
+        warnings.warn(f"{outside}, for which the exploration weight is meant", UserWarning, stacklevel=level)
     first: dict[str, Any] = {}
     for tree in grown:
         for purpose, (text, cut_at) in tree.first_unread.items():
@@ -44,9 +50,5 @@ def tell_unread(trees: Iterable[Tree | None]) -> None:
     if first:
         failed = sum(tree.status == "failed" for tree in grown)
         told = {"method": grown[0].method, "questions": len(grown), "failed": failed}
-        said = unread_warning(told | {"by_purpose": by_purpose(grown), "first_unread": first})
-        frame, level = sys._getframe(1), 2
-        while frame.f_back and frame.f_globals.get("__name__", "").startswith("espalier."):
-            frame, level = frame.f_back, level + 1
-        if said:
+        if said := unread_warning(told | {"by_purpose": by_purpose(grown), "first_unread": first}):
             warnings.warn(said, UnreadableWarning, stacklevel=level)

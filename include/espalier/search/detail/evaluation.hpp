@@ -65,7 +65,7 @@ Tree<int, int> misfit() {
   else static_assert(fits<Env>, "search: environment or evaluator gives a Task. Call engine(env, root, seed) instead");
   return {};
 }
-/// The declared range of values. A value outside it, or that is not finite, is an error that names the value.
+/// The declared range of values, for which exploration weights are meant.
 struct ValueRange {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -73,11 +73,12 @@ struct ValueRange {
   void check() const {
     if (!(low <= high)) bad_option("range", low, "a low end that is not above the high end");
   }
-  void expect(double value) const {
+  /// Notes the first value outside in `said`. Throws TreeError for a value that is not finite.
+  void look(double value, std::string& said) const {
     if (!std::isfinite(value)) throw TreeError("a value of " + std::to_string(value) + " is not finite");
-    if (value >= low && value <= high) return;
-    throw TreeError("a value of " + std::to_string(value) + " lies outside the declared range [" + std::to_string(low) +
-                    ", " + std::to_string(high) + "]");
+    if ((value >= low && value <= high) || !said.empty()) return;
+    said = "a value of " + std::to_string(value) + " lies outside the declared range [" + std::to_string(low) + ", " +
+           std::to_string(high) + "]";
   }
 };
 
@@ -88,7 +89,7 @@ void enter_evaluation(auto& tree, NodeId node, auto&& result, const auto& back, 
   const auto enter = [&](const auto& value) {
     const double worth = utility(value);
     if (!(worth >= tree.lowest && worth <= tree.highest)) {
-      range.expect(worth);
+      range.look(worth, tree.outside);
       tree.lowest = std::min(tree.lowest, worth);
       tree.highest = std::max(tree.highest, worth);
     }
@@ -96,7 +97,7 @@ void enter_evaluation(auto& tree, NodeId node, auto&& result, const auto& back, 
   };
   if constexpr (requires { result.terminals; }) {
     if constexpr (requires { back.price(tree, node, result); }) back.price(tree, node, result);
-    for (const auto& [state, value] : result.terminals) range.expect(utility(value));
+    for (const auto& [state, value] : result.terminals) range.look(utility(value), tree.outside);
     tree[node].evaluated = true;
     if (!result.known) {
       tree[node].status = Status::pruned;  // the root too

@@ -10,12 +10,13 @@ from ..._core import Progress
 from ...runs.job import Job, RunResult
 from ...runs.ray_run import OWN, ray_run, refuse
 from .config import Recorded
-from .track import tracked
+from .track import add_track_option, tracked
 
 RAY_OPTIONS = ("ray", "shards", "gpus", "shards_to")
 
 
-def add_ray_options(parser: argparse.ArgumentParser) -> None:
+def add_job_options(parser: argparse.ArgumentParser) -> None:
+    add_track_option(parser)
     ray = parser.add_argument_group("tasks of Ray")
     ray.add_argument("--ray", metavar="ADDRESS", help="a Ray cluster: auto, local, HOST:PORT or ray://HOST:PORT")
     ray.add_argument("--shards", type=int, metavar="N", help="with --ray: how many (4 for each processor)")
