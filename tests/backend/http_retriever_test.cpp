@@ -72,13 +72,6 @@ TEST_CASE("queries of equal k travel together and get their own results in order
   CHECK(retriever.accounts().paid_applied == 6);
 }
 
-TEST_CASE("a path in the address is kept") {
-  FaultServer server(Answer{.body = "[]"});
-  HttpRetriever retriever(options(server, {}, "/other/search?index=wiki"));
-  CHECK(test::ask(retriever, {Query("q", 3)})[0].value().empty());
-  CHECK(server.received()[0].path == "/other/search?index=wiki");
-}
-
 TEST_CASE("hits are read in every shape in use") {
   // Search-R1 with scores, the id as a number; without scores.
   auto found = passages_of(R"({"result":[[{"document":{"id":7,"contents":"\"Paris\"\nCapital of\nFrance."},"score":2.5},
@@ -110,14 +103,17 @@ TEST_CASE("hits are read in every shape in use") {
   same(found[1], "g", "T", "S\nx", 0);
   found = passages_of(R"({"retrieval":[{"wikipedia_title":"T","paragraph_text":"x","score":4}]})");
   same(found.at(0), id("T", "x"), "T", "x", 4);
+  found = passages_of(R"({"results":[{"title":"T","snippet":"x","link":"http://a"}]})");  // of the web
+  same(found.at(0), id("T", "x"), "T", "x", 0);
   found = passages_of(R"({"result":[{"id":"e","contents":"T\nx"}]})");
   same(found.at(0), "e", "T", "x", 0);
 }
 
-TEST_CASE("Search-R1's reranking server is told both depths and its plain documents are read") {
+TEST_CASE("Search-R1's reranking server is told both depths at its own path and its plain documents are read") {
   FaultServer server(Answer{.body = R"({"result":[[{"document":"\"T\"\nx","score":0.5}]]})"});
-  HttpRetriever retriever(options(server, {.api = Api::rerank, .rerank_depth = 20}));
+  HttpRetriever retriever(options(server, {.api = Api::rerank, .rerank_depth = 20}, "/other/search?index=wiki"));
   CHECK(test::ask(retriever, {Query("q", 3)})[0].value().at(0).text() == "x");
+  CHECK(server.received()[0].path == "/other/search?index=wiki");
   CHECK(server.received()[0].body ==
         R"({"queries":["q"],"topk":3,"return_scores":true,"topk_retrieval":20,"topk_rerank":3})");
   CHECK(retriever.fingerprint() != HttpRetriever(options(server)).fingerprint());
@@ -158,13 +154,6 @@ TEST_CASE("Elasticsearch answers a batch of searches") {
           {.body =
                R"({"responses":[{"error":{"type":"index_not_found_exception","reason":"no such index"},"status":404}]})"})
           .kind == Kind::permanent);
-}
-
-TEST_CASE("web search results have snippets and no ids") {
-  const auto found = passages_of(R"({"results":[{"title":"T","snippet":"x","link":"http://a"}]})");
-  CHECK(found.at(0).title() == "T");
-  CHECK(found.at(0).text() == "x");
-  CHECK(found.at(0).id() == Hasher().add("T").add("x").finish().hex());
 }
 
 TEST_CASE("more hits than wanted are cut, fewer are kept") {

@@ -355,12 +355,6 @@ TEST_CASE("what is not in the journal is a permanent error that names store, rec
   CHECK(replay.accounts().cached == 0);
 }
 
-TEST_CASE("another model's answers are not replayed") {
-  Journaled<Prompt, Completion> replay(nullptr, with_answer(), Hasher().add("another model").finish());
-  replay.submit(1, Prompt("q"));
-  CHECK_FALSE(replay.poll(now).at(0).outcome.ok());
-}
-
 TEST_CASE("retrievals replay without an index, and a cancelled request is not answered") {
   const auto store = std::make_shared<MemoryStore>();
   const Passages passages{Passage("id", "title", "text", 2.5)};

@@ -152,15 +152,6 @@ TEST_CASE_FIXTURE(test::InFolder, "a store returns what was put, and the older v
   check_store(in_memory);
 }
 
-TEST_CASE_FIXTURE(WithFile, "a journal file keeps its records when it is opened again") {
-  {
-    SqliteStore(file).put(texts(0, 300));
-  }
-  SqliteStore again(file);
-  for (std::uint64_t i = 0; i < 300; ++i) REQUIRE(again.find(key(i)) == text(i));
-  CHECK_FALSE(again.find(key(300)).has_value());
-}
-
 TEST_CASE_FIXTURE(WithFile,
                   "the file is in the promised form: write-ahead log, rowid table, key as its hexadecimal reads") {
   SqliteStore store(file);

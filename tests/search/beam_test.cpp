@@ -92,16 +92,6 @@ TEST_CASE("a beam of one on the corridor leaves the tree that is written here") 
   expect(4, 1, 0, Status::pruned, Reason::not_best);
 }
 
-TEST_CASE("a beam follows a corridor of 100,000 steps") {
-  toy::Corridor env(100'000);
-  Beam search({.beam = 1, .width = 1, .max_depth = 200'000},
-              [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); });
-  const auto tree = testing::complete(search(env, env.root(), Seed(1)));
-  CHECK(tree.size() == 100'001);
-  CHECK(tree[0].visits == 100'000);
-  CHECK(tree[0].mean() == doctest::Approx(0.500005));  // the mean of 1, 2 ... 100,000 over 100,000
-}
-
 TEST_CASE("bad options of a beam name themselves") {
   const auto f = [](const toy::Corridor&, const toy::Corridor::State&) { return 0.0; };
   CHECK_THROWS_WITH_AS(Beam({.beam = 0}, f), "option 'beam' is 0, allowed: 1 or more", std::invalid_argument);

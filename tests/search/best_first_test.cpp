@@ -1,7 +1,6 @@
 #include <espalier/search/best_first.hpp>
 #include <espalier/toy/uniform_tree.hpp>
 
-#include "../toy/corridor.hpp"
 #include <doctest/doctest.h>
 #include <search/tree_text.hpp>
 
@@ -133,16 +132,6 @@ TEST_CASE("where a value never grows along a path, the first answer is the best 
   for (NodeId id = 0; id < tree.size(); ++id)
     if (tree[id].status == Status::terminal) least = std::min(least, tree.state(id).lost);
   CHECK(8 - least == doctest::Approx(6.087749826907761).epsilon(1e-14));
-}
-
-TEST_CASE("a corridor of 100,000 steps is walked to its end") {
-  toy::Corridor env(100'000);
-  const auto walked = [](const toy::Corridor& c, const toy::Corridor::State& s) { return c.value(s); };
-  BestFirst engine({.width = 2, .expansions = 200'000}, walked);
-  const auto tree = testing::complete(engine(env, env.root(), Seed(1)));
-  CHECK(tree.size() == 200'001);
-  CHECK(tree.steps == 100'000);
-  CHECK(tree[0].visits == 200'000);
 }
 
 TEST_CASE("bad options of a best-first search name themselves") {

@@ -119,7 +119,17 @@ TEST_CASE("MCTS over rollouts gives the same tree for any execution, whether the
     }
 }
 
-TEST_CASE("best-first search, best of N and hierarchical beams give the same tree for any execution") {
+TEST_CASE("beams, layers, best-first search and best of N give the same tree for any execution") {
+  same_for_every_execution(
+      [](AskedTree::Judge judge) { return Beam({.beam = 3, .width = 3, .max_depth = 4}, std::move(judge)); });
+  const auto reward = [](const AskedTree::State& s) { return static_cast<double>(s.hash % 100) / 100; };
+  same_for_every_execution([&](AskedTree::Judge) {
+    return Layered({.width = 2}, Rollout({.n = 3, .max_steps = 4}, reward), AllOf(Before(Vote(2)), Keep(TopK(1))));
+  });
+  same_for_every_execution([](AskedTree::Judge judge) {
+    const ThresholdSkip skip(0, 0.8, ThresholdSkip::Of::best);
+    return Layered({.width = 3}, std::move(judge), AllOf(skip, Keep(TopK(2))));
+  });
   same_for_every_execution(
       [](AskedTree::Judge judge) { return BestFirst({.width = 3, .expansions = 20, .answers = 3}, std::move(judge)); });
   same_for_every_execution([](AskedTree::Judge judge) { return BestOfN({.n = 6}, std::move(judge)); });
@@ -232,10 +242,15 @@ TEST_CASE("paths of 100,000 steps overflow no stack and take time in proportion"
     const auto tree = testing::complete(engine(env, env.root(), Seed(1)));
     CHECK(tree.size() > n);
     CHECK(tree[0].visits > 0);
+    CHECK(testing::broken_rule(tree) == "");
     CHECK(env.asked < per_step * n);
     return tree;
   };
   walk(BestOfN({.n = 1}, walked));
+  const auto beam = walk(Beam({.beam = 1, .width = 1, .max_depth = 2 * n}, walked));
+  CHECK(beam[0].mean() == doctest::Approx(0.500005));  // the mean of 1, 2 ... 100,000 over 100,000
+  CHECK(walk(Layered({.width = 1}, walked, Keep(TopK(1))))[0].visits == n);
+  CHECK(walk(BestFirst({.width = 2, .expansions = 2 * n}, walked))[0].visits == 2 * n);
   const auto rank = [](Kind, double value) { return value; };
   const auto text = [](Counting::Action) { return std::string(); };
   using Search = HierarchicalBeam<decltype(walked), decltype(rank), decltype(text)>;
@@ -244,25 +259,6 @@ TEST_CASE("paths of 100,000 steps overflow no stack and take time in proportion"
   const auto grafted = walk(Mcts({.simulations = 1, .width = 1}, Rollout({.n = 1, .max_steps = n}, share, Grafted())));
   CHECK(grafted.size() == n + 1);
   CHECK(grafted.path(n).size() == n + 1);
-}
-
-TEST_CASE("beam search gives the same tree for any execution") {
-  same_for_every_execution(
-      [](AskedTree::Judge judge) { return Beam({.beam = 3, .width = 3, .max_depth = 4}, std::move(judge)); });
-}
-
-TEST_CASE("layered search gives the same tree for any execution") {
-  same_for_every_execution([](AskedTree::Judge judge) {
-    return Layered({.width = 3}, std::move(judge),
-                   AllOf(ThresholdSkip(0, 0.8, ThresholdSkip::Of::best), Keep(TopK(2))));
-  });
-}
-
-TEST_CASE("layered search with rollouts gives the same tree for any execution") {
-  const auto reward = [](const AskedTree::State& s) { return static_cast<double>(s.hash % 100) / 100; };
-  same_for_every_execution([&](AskedTree::Judge) {
-    return Layered({.width = 2}, Rollout({.n = 3, .max_steps = 4}, reward), AllOf(Before(Vote(2)), Keep(TopK(1))));
-  });
 }
 
 TEST_CASE("every node has its own seed") {

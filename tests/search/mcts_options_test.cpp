@@ -258,13 +258,16 @@ TEST_CASE("values = leaf on a bandit, by hand") {
   CHECK(visits(12) == Counts{9, 2});
 }
 
-TEST_CASE("with `solve` each value enters once, whatever was under way") {
+TEST_CASE("with `solve` each value enters once and the search ends, whatever was under way") {
   using Values = MctsOptions::Values;
   for (const std::uint32_t window : {1u, 4u, 16u})
     for (const auto values : {Values::first, Values::each, Values::leaf, Values::all}) {
       CAPTURE(window);
       const Counting<> run({.simulations = 1000, .width = 2, .window = window, .values = values, .solve = true},
                            UniformTree({.branching = 2, .depth = 3}));
+      CHECK(run.tree[0].solved);
+      CHECK(testing::broken_rule(run.tree) == "");
+      CHECK(run.tree.steps <= 15 * window);
       CHECK(run.tree[0].visits == run.calls.size());
       CHECK(run.tree[0].visits == (values == Values::first ? 11 : values == Values::leaf ? 15 : 14));
       for (const auto& [hash, calls] : run.calls) CHECK(calls == 1);
@@ -338,17 +341,6 @@ TEST_CASE("a solved arm is not pulled again, and its value stays") {
   CHECK(tree.steps == 3);
   CHECK(child_visits(tree) == std::vector<std::uint32_t>{1, 1, 1});
   CHECK(tree[0].mean() == doctest::Approx(0.5));
-}
-
-TEST_CASE("with a window a solved tree ends too, whatever was under way") {
-  for (const std::uint32_t window : {4u, 16u}) {
-    const Counting<> run({.simulations = 1000, .width = 2, .window = window, .solve = true},
-                         UniformTree({.branching = 2, .depth = 3}));
-    CHECK(run.tree[0].solved);
-    CHECK(run.tree.steps < 11 * window);
-    CHECK(testing::broken_rule(run.tree) == "");
-    for (const auto& [hash, calls] : run.calls) CHECK(calls == 1);
-  }
 }
 
 TEST_CASE("a budget ends the search with the best so far, and the tree says so") {
