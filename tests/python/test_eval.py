@@ -456,7 +456,7 @@ def test_runs_over_different_questions_have_a_page_and_no_table(finished: Path, 
     other = tmp_path / "other.jsonl"
     lines = rows(files / "questions.jsonl")
     lines[4]["question"] = "Who else?"
-    other.write_text("".join(json.dumps(row) + "\n" for row in lines))
+    esp.write_jsonl(other, lines)
     command[4] = str(other)
     good(*command, "--out", tmp_path / "else")
     done = good("report", finished / "runs" / "direct", tmp_path / "else")

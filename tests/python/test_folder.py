@@ -183,22 +183,6 @@ def read_only(folder: Path) -> Iterator[None]:
             path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-@pytest.mark.parametrize("share", [0.05, 0.5])
-def test_a_full_disk_is_named_and_where_there_is_room_the_run_goes_on(run, files, tmp_path, capsys, share):
-    command = list(map(str, ["expand", *inputs(files), *SMALL, "--out", tmp_path / "out"]))
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    most = max(path.stat().st_size for path in run.iterdir())
-    try:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (int(share * most), old[1]))
-        assert main(command) != 0
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
-    said = capsys.readouterr().err
-    assert said.startswith(f"espalier: {tmp_path / 'out'}") and said.count("\n") == 1
-    assert main(command) == 0
-    assert contents(tmp_path / "out") == contents(run)
-
-
 @contextmanager
 def small_files(most: int) -> Iterator[None]:
     """What writes more bytes of a file than these is refused, as on a full disk."""
@@ -208,6 +192,18 @@ def small_files(most: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5])
+def test_a_full_disk_is_named_and_where_there_is_room_the_run_goes_on(run, files, tmp_path, capsys, share):
+    command = list(map(str, ["expand", *inputs(files), *SMALL, "--out", tmp_path / "out"]))
+    most = max(path.stat().st_size for path in run.iterdir())
+    with small_files(int(share * most)):
+        assert main(command) != 0
+    said = capsys.readouterr().err
+    assert said.startswith(f"espalier: {tmp_path / 'out'}") and said.count("\n") == 1
+    assert main(command) == 0
+    assert contents(tmp_path / "out") == contents(run)
 
 
 def test_a_full_disk_is_named_with_the_file_by_every_command_that_writes(run: Path, files: Path, tmp_path: Path):

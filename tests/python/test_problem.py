@@ -162,17 +162,6 @@ def visits(tree):
     return [child.visits for child in tree.root.children]
 
 
-def test_a_selection_of_ones_own_grows_the_tree_of_the_native_one():
-    bandit = Bandit([0.2, 0.9, 0.5, 0.85])
-
-    def uct(N, Q, P):
-        return np.where(N == 0, np.inf, Q + np.sqrt(2 * np.log(N.sum()) / np.maximum(N, 1)))
-
-    [own] = mcts(bandit, [None], bandit.value, select=uct, simulations=300)
-    [native] = mcts(bandit, [None], bandit.value, select=Uct(), simulations=300)
-    assert visits(own) == visits(native) and np.argmax(visits(own)) == 1
-
-
 def test_priors_reach_a_selection_as_shares():
     bandit = Bandit([0.0, 0.0, 0.0], priors=[2.0, 1.0, 1.0])
     seen = []

@@ -8,27 +8,13 @@ from conftest import needs_journal, told
 from espalier.errors import PolicyError
 from espalier.problem import layered, mcts
 from espalier.search import F1, AllOf, Beam, Before, Budgeted, Dedup, Keep, Mcts, Rollout, Threshold, TopK
+from test_problem import Bandit
 
 METHODS = (esp.DecExRag, esp.AirRag, esp.DecoupleRag, esp.ProRag, esp.ReasonRag)
 READY = [TopK(1), Threshold(0.3, "best"), Budgeted(9, 2), Dedup(str), AllOf("top_k:2", esp.search.BestOfEachKind())]
 
 
-class Arms:
-    """A bandit whose arms 0 to 3 are worth 0.1, 0.4, 0.3 and 0.2."""
-
-    worth = (0.1, 0.4, 0.3, 0.2)
-
-    def kinds(self, states):
-        return [[0] if state is None else [] for state in states]
-
-    def propose(self, states, kinds, counts):
-        return [[esp.problem.Proposal(arm) for arm in range(4)] for _ in states]
-
-    def step(self, states, actions):
-        return actions
-
-    def value(self, states):
-        return [0.0 if state is None else self.worth[state] for state in states]
+ARMS = Bandit((0.1, 0.4, 0.3, 0.2))
 
 
 def pruned(tree):
@@ -62,7 +48,7 @@ def engines(prune):
 def test_policies_cut_what_they_say(search, policy, cut):
     keeps_all = () if search is mcts else (Keep(lambda siblings: []),)
     more = {"simulations": 20, "values": "all"} if search is mcts else {}
-    [tree] = search(Arms(), [None], Arms().value, prune=AllOf(policy, *keeps_all), width=4, **more)
+    [tree] = search(ARMS, [None], ARMS.value, prune=AllOf(policy, *keeps_all), width=4, **more)
     assert pruned(tree) == cut
 
 
@@ -102,12 +88,12 @@ def test_an_object_is_asked_at_the_moments_that_it_has():
             asked.append("keep")
             return []
 
-    [tree] = layered(Arms(), [None], Arms().value, prune=Moments(), width=4)
+    [tree] = layered(ARMS, [None], ARMS.value, prune=Moments(), width=4)
     assert asked == ["before", *asked[1:-1], "keep"]
     assert asked[1] == [(0, 0.1, 1, 0.25, 0, 1), (1, 0.4, 1, 0.25, 0, 1), (2, 0.3, 1, 0.25, 0, 1)]
     assert pruned(tree) == [3]
     lacking = "Mcts has no moment `before` for the pruning policy .*Moments"
-    told(lacking, lambda: mcts(Arms(), [None], Arms().value, prune=Moments()), PolicyError)
+    told(lacking, lambda: mcts(ARMS, [None], ARMS.value, prune=Moments()), PolicyError)
     told("Beam has no moment `keep` .* keep:top_k:1", lambda: Beam(Rollout(F1()), prune=Keep("top_k:1")), PolicyError)
     told("Mcts has no moment `before`", lambda: esp.AirRag(prune="before:top_k:1"), PolicyError)
 
@@ -135,12 +121,12 @@ kept = []
 def test_a_bad_policy_is_named_with_its_engine(policy, message, engine, search):
     kept.clear()
     with pytest.raises(PolicyError, match=rf"{engine}: the pruning policy .*<lambda> {message}") as error:
-        search(Arms(), [None], Arms().value, prune=policy, width=4)
+        search(ARMS, [None], ARMS.value, prune=policy, width=4)
     assert ("raised" in message) == isinstance(error.value.__cause__, Exception)
 
 
 def test_twice_the_same_and_what_is_cut_already_are_no_matter():
-    [tree] = mcts(Arms(), [None], Arms().value, prune=lambda siblings: [1, 1], simulations=9, width=4, values="all")
+    [tree] = mcts(ARMS, [None], ARMS.value, prune=lambda siblings: [1, 1], simulations=9, width=4, values="all")
     assert pruned(tree) == [0]
     assert tree.root.visits == 9 + 3
 

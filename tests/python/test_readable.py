@@ -146,9 +146,8 @@ def test_a_run_for_rows_alone_is_judged_by_its_rows(files: Path, tmp_path: Path)
     assert {(one["status"], one["em"]) for one in rows(tmp_path / "cold" / "answers.jsonl")} == {("done", None)}
     done = espalier(*words, "--set", "sim.malformed=1", "--out", tmp_path / "none")
     assert done.returncode == 4 and "no row could be made of the replies: " in done.stderr.splitlines()[-1]
-    plain = [
-        {name: row[name] for name in ("id", "question", "golden_answers")} for row in rows(files / "questions.jsonl")
-    ]
+    kept = ("id", "question", "golden_answers")
+    plain = [{name: row[name] for name in kept} for row in rows(files / "questions.jsonl")]
     esp.write_jsonl(tmp_path / "plain.jsonl", plain)
     done = espalier(*words, "--questions", tmp_path / "plain.jsonl", "--out", tmp_path / "chainless")
     assert done.returncode == 4 and "nothing was asked for its rows (notes in summary.json" in done.stderr

@@ -329,15 +329,10 @@ def test_bad_options_are_refused_by_name(files: Any, more: list[str], code: int,
     assert ended == code and words in err and len(err.splitlines()) == 1
 
 
-LIMITS = Limits(topk=3, max_topk=50, max_queries=4, max_query=40, max_results=100, queue=2000, batch=8, time_limit=20)
 WHOLE = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 HALF_HEADER = b"POST /retrieve HTTP/1.1\r\nHost: localh"
 HALF_BODY = b"POST /retrieve HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9000\r\n\r\n{"
 HONEST = {"queries": ["a"]}
-
-
-def echoed(queries: Sequence[esp.Query]) -> list[list[esp.Passage]]:
-    return [[esp.Passage("p", "T", query.text, 1)] for query in queries]
 
 
 def slowly(test: Callable[[Client, Slow], Awaitable[None]], *, header: float = 60) -> None:
@@ -351,7 +346,7 @@ def slowly(test: Callable[[Client, Slow], Awaitable[None]], *, header: float = 6
             slow.close()
 
     at = door(header_seconds=header, seconds=60)
-    against(lambda listening: retriever.serve(echoed, at, LIMITS, listening), run)
+    against(lambda listening: retriever.serve(passages, at, limits(queue=2000), listening), run)
 
 
 class Clock:
