@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from conftest import ModelServer, contents, espalier, good, inputs, needs_http, needs_journal, refused, rows, sensibly
 from espalier.batch import ingest, prepare
+from test_kept_tokens import vllm
 
 pytestmark = [needs_http, needs_journal]
 
@@ -30,10 +31,10 @@ def job(files: Path, out: Path) -> list[object]:
     return [*inputs(files), "--limit", 4, "--model-name", "m", "--out", out, *shallow]
 
 
-def finish(files: Path, out: Path) -> int:
+def finish(job: list[object], out: Path, respond: Callable[[dict[str, Any]], tuple[int, bytes]]) -> int:
     """Rounds until the run is complete; returns their number."""
     for round in range(50):
-        done = espalier("batch", "prepare", *job(files, out), "--most", 7, "--json")
+        done = espalier("batch", "prepare", *job, "--most", 7, "--json")
         assert done.returncode in (0, 1), done.stderr
         told = json.loads(done.stdout)
         if done.returncode == 0:
@@ -42,22 +43,30 @@ def finish(files: Path, out: Path) -> int:
         assert sum(len(rows(Path(file))) for file in told["files"]) == told["requests"] > 0
         assert all(len(rows(Path(file))) <= 7 for file in told["files"])
         for file in told["files"]:
-            good("batch", "ingest", out, answered(Path(file), order=-1))
+            good("batch", "ingest", out, answered(Path(file), respond, order=-1))
     raise AssertionError("the run never ends")
 
 
-def test_a_run_in_rounds_ends_in_the_bytes_of_an_online_run(files: Path, tmp_path: Path):
-    with ModelServer() as server:
-        good("expand", *job(files, tmp_path / "online"), "--model", server.url)
-        asked = len(server.requests)
-        assert finish(files, tmp_path / "rounds") > 2
+@pytest.mark.parametrize(
+    ("respond", "more"), [(sensibly, ""), (vllm, "--constrain off --server vllm --keep-tokens")], ids=["plain", "kept"]
+)
+def test_a_run_in_rounds_ends_in_the_bytes_of_an_online_run(files: Path, tmp_path: Path, respond: Any, more: str):
+    online, rounds = ([*job(files, tmp_path / name), *more.split()] for name in ("online", "rounds"))
+    respond({"logprobs": True})  # imports what it needs before threads do
+    with ModelServer(respond) as server:
+        good("expand", *online, "--model", server.url)
+        asked = sorted(json.dumps(body | {"n": 1}, sort_keys=True) for body in server.requests)
+        assert finish(rounds, tmp_path / "rounds", respond) > 2
+        kept = [file.read_bytes() for file in sorted(tmp_path.glob("*/tokens.jsonl"))]
+        assert kept[1:] == kept[:1] and all(kept) and len(kept) == 2 * ("--keep-tokens" in more)
         assert contents(tmp_path / "rounds") == contents(tmp_path / "online")
         # The same keys: what a batch answered, an online run does not pay for again, and the other way round.
         server.requests.clear()
-        good("expand", *job(files, tmp_path / "rounds"), "--model", server.url, "--overwrite")
+        good("expand", *rounds, "--model", server.url, "--overwrite")
         assert server.requests == []
-    ids = [row["custom_id"] for file in (tmp_path / "rounds" / "batch").glob("requests-*") for row in rows(file)]
-    assert len(ids) == len(set(ids)) == asked
+    sent = [row for file in (tmp_path / "rounds" / "batch").glob("requests-*") for row in rows(file)]
+    assert len({row["custom_id"] for row in sent}) == len(sent)
+    assert sorted(json.dumps(row["body"] | {"n": 1}, sort_keys=True) for row in sent) == asked
 
 
 def test_a_failed_response_is_asked_again_and_a_stranger_is_counted(files: Path, tmp_path: Path):
@@ -126,3 +135,4 @@ def test_ingest_without_requests_and_a_batch_without_a_name_are_refused(files: P
     assert "there are no requests" in refused(3, "batch", "ingest", tmp_path, tmp_path / "none.jsonl")
     assert "model-name" in refused(2, "batch", "prepare", *inputs(files), "--out", tmp_path / "run")
     assert "option 'model'" in refused(2, "expand", *job(files, tmp_path / "run"), "--model", "batch")
+    assert "beside --keep-tokens" in refused(2, "batch", "prepare", *job(files, tmp_path / "run"), "--keep-tokens")

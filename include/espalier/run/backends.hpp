@@ -119,6 +119,8 @@ inline ModelBackend make_model(const Settings::ModelFor& model, const Settings& 
   options.endpoints = endpoints;
   if (later && options.server == backend::Server::ollama)
     bad_option("server", settings.servers.kind, "one with a batch API");
+  if (later && settings.journal.keep_tokens && !options.server && source == settings.model.url)
+    bad_option("server", settings.servers.kind, "the sort that takes the batch, such as vllm, beside --keep-tokens");
   const auto& dialect = backend::detail::dialect_of(options.server.value_or(backend::Server::other));
   auto service = std::make_unique<backend::OpenAi>(std::move(options));
   const Hash fingerprint = service->fingerprint();
@@ -143,8 +145,7 @@ inline EncoderBackend make_encoder(const Settings& settings) {
 #ifdef ESPALIER_HAS_CURL
   if (backend::detail::is_scorer(url))
     return make_client({.url = url, .model = name, .task = "embed"}, "encoder", settings);
-  const auto prefixes = backend::EncoderProfile::named(profile);
-  return make_client({.url = url, .model = name, .profile = prefixes}, name, settings);
+  return make_client({.url = url, .model = name, .profile = backend::EncoderProfile::named(profile)}, name, settings);
 #else
   throw MissingPart("the client for embeddings servers", "libcurl4-openssl-dev and libsimdjson-dev");
 #endif

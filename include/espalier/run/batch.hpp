@@ -102,7 +102,7 @@ struct SentRequest {
   static SentRequest of(const output::detail::JsonLine& body) {
     Sampling sampling;
     sampling.stop = body.texts("stop");
-    sampling.logprobs = body.has("logprobs");
+    sampling.logprobs = sampling.keep_tokens = body.has("logprobs");  // these were asked for alike
     SentRequest sent{Prompt("", sampling), {}};
     sent.note.source = body.text("model");
     sent.note.attempts = 1;
@@ -118,8 +118,7 @@ struct SentRequest {
 /// `stops`: as for ChatReply::completions. Throws BackendError for a failure.
 inline Completion batch_answer(const output::detail::JsonLine& line, const Prompt& prompt, const std::string& stops,
                                std::string& doubt) {
-  const backend::detail::Dialect& dialect =
-      backend::detail::dialect_of(backend::Server::openai);  // the form of the responses
+  const auto& dialect = backend::detail::dialect_of(backend::Server::openai);  // the form of the responses
   try {
     const auto error = backend::detail::field<simdjson::dom::element>(line.element(), "error");
     const bool told = error && error->is_object();

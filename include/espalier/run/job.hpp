@@ -122,7 +122,7 @@ class Job {
     Scheduler scheduler;
     detail::Services services(scheduler, settings_, known, skills_, lexical_,
                               detail::RunJournal(settings_, folder.path(), record.identity(), dry));
-    services.ports.keep_tokens = settings_.journal.keep_tokens && settings_.journal.batch_file.empty();
+    services.ports.keep_tokens = settings_.journal.keep_tokens;
     if (!dry) services.ports.timeout = detail::remembered_stops(settings_, folder.path(), method_->options().json());
     method_->prepare(services.ports, prompts);
     if (dry) return {};
