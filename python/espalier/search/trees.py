@@ -35,7 +35,7 @@ def by_purpose(trees: Iterable[Tree]) -> dict[str, dict[str, int]]:
 
 
 def tell(trees: Iterable[Tree | None]) -> None:
-    """Warns if much of what the model said could not be read, and of a value outside the range that its search declares.
+    """Warns if much of what the model said could not be read, and of a value outside the range that a search declares.
     Every call that grows trees in memory ends with it."""
     grown = [tree for tree in trees if tree is not None]
     frame, level = sys._getframe(1), 2
