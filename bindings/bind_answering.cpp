@@ -1,6 +1,5 @@
 #ifdef ESPALIER_HAS_SIMDJSON
 #include <espalier/backend/http/options.hpp>
-#include <espalier/fmt/one_line.hpp>
 #include <espalier/run/answering.hpp>
 
 #include "callable.hpp"
@@ -16,21 +15,12 @@ namespace espalier::python {
 
 namespace {
 
-/// The error of one search as a Python exception. Other searches continue.
-py::object error_of(const std::exception_ptr& error) {
-  try {
-    return python_error(error);
-  } catch (const std::exception& other) {
-    return error_class("Error")(one_line(other.what()));
-  }
-}
-
 /// Runs without the interpreter lock, and takes it to report the end of a question.
 void run(run::detail::Answering& answering, const py::object& done) {
   const run::detail::Answering::Done tell = [&](run::detail::Answering::Id id, std::uint64_t seed,
                                                 Outcome<rag::Tree> outcome) {
     const py::gil_scoped_acquire lock;
-    if (!outcome.ok()) done(id, error_of(outcome.error()));
+    if (!outcome.ok()) done(id, python_error(outcome.error()));
     else
       done(id, std::make_shared<GrownTree>(GrownTree{std::move(outcome).value(), answering.settings().method, seed,
                                                      answering.options(), answering.prompts()}));

@@ -13,13 +13,12 @@ py::object error_class(const char* name) { return py::module_::import("espalier.
 
 py::object python_error(const std::exception_ptr& error) {
   try {
-    std::rethrow_exception(error);
-  } catch (const PythonBackendError& python) {
-    return py::reinterpret_borrow<py::object>(python.error());
-  } catch (const BackendError& ours) {
-    return error_class("BackendError")(one_line(ours.what()),
-                                       py::arg("permanent") = ours.kind() != BackendError::Kind::transport);
+    py::cpp_function([&] { std::rethrow_exception(error); })();
+  } catch (const py::error_already_set& told) {
+    if (told.trace()) told.value().attr("__traceback__") = told.trace();
+    return told.value();
   }
+  return py::none();
 }
 
 void check_signals() {
@@ -39,36 +38,33 @@ void warn(const std::string& what) {
 
 void bind_errors() {
   py::register_exception_translator([](std::exception_ptr thrown) {
-    const auto raise_as = [](const char* name, const std::exception& error) {
-      PyErr_SetString(error_class(name).ptr(), one_line(error.what()).c_str());
-    };
     try {
       std::rethrow_exception(thrown);
-    } catch (const BackendError&) {
-      const py::object error = python_error(thrown);
-      PyErr_SetObject(py::type::handle_of(error).ptr(), error.ptr());
+    } catch (const PythonBackendError& python) {
+      raise(python.error());
+    } catch (const BackendError& error) {
+      const bool permanent = error.kind() != BackendError::Kind::transport;
+      raise(error_class("BackendError")(one_line(error.what()), py::arg("permanent") = permanent));
     } catch (const PolicyError& error) {
       const py::object made = error_class("PolicyError")(one_line(error.what()));
       try {
         std::rethrow_if_nested(error);
-      } catch (const PythonPolicyError& python) {
-        made.attr("__cause__") = *python.cause;
-      } catch (const PolicyError&) {  // ours has no cause
+      } catch (const PolicyError& inner) {  // ours has no cause
+        if (const auto* python = dynamic_cast<const PythonPolicyError*>(&inner))
+          made.attr("__cause__") = *python->cause;
       }
-      PyErr_SetObject(py::type::handle_of(made).ptr(), made.ptr());
-    } catch (const InputError& error) {
-      raise_as("InputError", error);
-    } catch (const MissingPart& error) {
-      raise_as("MissingPart", error);
-    } catch (const backend::StoreError& error) {
-      raise_as("StoreError", error);
+      raise(made);
     } catch (const Error& error) {
-      raise_as("Error", error);
+      const char* const name = dynamic_cast<const InputError*>(&error)            ? "InputError"
+                               : dynamic_cast<const MissingPart*>(&error)         ? "MissingPart"
+                               : dynamic_cast<const backend::StoreError*>(&error) ? "StoreError"
+                                                                                  : "Error";
+      raise(error_class(name)(one_line(error.what())));
     } catch (const py::cast_error& error) {  // an empty object of a class that shared pointers hold
       if (!std::string_view(error.what()).starts_with("Unable to cast from non-held")) throw;
       PyErr_SetString(PyExc_TypeError, empty_object);
     } catch (const std::filesystem::filesystem_error& error) {
-      raise_as("InputError", run::detail::input_error(error));
+      raise(error_class("InputError")(one_line(run::detail::input_error(error).what())));
     }
   });
 }

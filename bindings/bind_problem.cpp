@@ -19,26 +19,34 @@ namespace espalier::python {
 
 namespace {
 
+/// A tree, or the error that ended it, be it a backend's or a policy's.
 template <class Engine>
-Task<ProblemTree> grow(Engine* engine, ProblemEnvironment* problem, py::object root, Seed seed) {
-  ProblemState state = co_await ProblemEnvironment::known(problem, std::move(root));
-  co_return co_await (*engine)(*problem, std::move(state), seed);
+Task<Outcome<ProblemTree>> grow(Engine* engine, ProblemEnvironment* problem, py::object root, Seed seed) {
+  try {
+    ProblemState state = co_await ProblemEnvironment::known(problem, std::move(root));
+    co_return co_await (*engine)(*problem, std::move(state), seed);
+  } catch (const py::error_already_set& error) {
+    if (!error.matches(PyExc_Exception)) throw;  // such as Ctrl-C
+    co_return std::current_exception();
+  } catch (...) {
+    co_return std::current_exception();
+  }
 }
 
 using Grown = std::pair<std::vector<std::shared_ptr<ProblemTree>>, py::dict>;
 
-/// One tree per root, null where a function failed as a backend, and {index of the root: BackendError} for those.
+/// One tree per root, null where a policy failed, or a function as a backend, and {index of the root: error} for those.
 template <class Make>
 Grown grow_all(const Functions& functions, const std::vector<py::object>& roots, std::uint64_t seed, Make make) {
   Scheduler scheduler;
   scheduler.on_turn(check_signals);
   ProblemEnvironment problem(scheduler, functions);
   auto engine = make(StateValue{port_of<double>(scheduler, functions[3], "value")});
-  std::vector<Task<ProblemTree>> tasks;
+  std::vector<Task<Outcome<ProblemTree>>> tasks;
   for (std::size_t i = 0; i < roots.size(); ++i)
     tasks.push_back(grow(&engine, &problem, roots[i], Seed(seed, std::to_string(i))));
   Grown grown;
-  for (auto& outcome : scheduler.run_all(std::move(tasks))) {
+  for (auto& outcome : scheduler.run(std::move(tasks))) {
     if (!outcome.ok()) grown.second[py::int_(grown.first.size())] = python_error(outcome.error());
     grown.first.push_back(outcome.ok() ? std::make_shared<ProblemTree>(std::move(outcome).value()) : nullptr);
   }
@@ -104,8 +112,7 @@ void bind_problem(py::module_& m) {
       },
       py::arg("functions"), py::arg("roots"), py::arg("select"), py::arg("sees_siblings"), py::arg("prune"),
       py::arg("backup"), py::arg("simulations"), py::arg("width"), py::arg("max_depth"), py::arg("window"),
-      py::arg("values"), py::arg("seed"),
-      "Trees, None where a function failed as a backend, and {index: BackendError} of those.");
+      py::arg("values"), py::arg("seed"), "Trees, None where one failed, and {index: error} of those.");
   m.def(
       "layered_problem",
       [](const Functions& functions, const std::vector<py::object>& roots, const py::object& prune, std::uint32_t width,

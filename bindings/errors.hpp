@@ -45,7 +45,7 @@ class PythonPolicyError : public PolicyError {
   std::shared_ptr<py::object> cause;
 };
 
-/// The Python exception for an error of a backend.
+/// The Python exception for an error.
 py::object python_error(const std::exception_ptr& error);
 
 /// Raises an exception object that was returned in place of a value.

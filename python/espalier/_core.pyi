@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .bridge.per_request import PerRequest
-from .errors import BackendError, Error
+from .errors import BackendError
 from .notebook.picture import Picture
 from .protocols import EncoderLike, LanguageModelLike, PruningLike, RerankerLike, RetrieverLike, RewardLike
 
@@ -349,7 +349,7 @@ class Answering:
     def __init__(self, settings: dict[str, Any]) -> None: ...
     def ask(self, id: int, text: str, question_id: str, seed: int) -> None: ...
     def cancel(self, id: int) -> None: ...
-    def run(self, done: Callable[[int, Tree | BackendError | Error], object]) -> None: ...
+    def run(self, done: Callable[[int, Tree | Exception], object]) -> None: ...
     def stop(self) -> None: ...
     options: Final[str]
 
@@ -389,11 +389,11 @@ def mcts_problem(
     select: Uct | Puct | Callable[..., Any], sees_siblings: bool, prune: PruningLike | None,
     backup: Callable[..., Any] | None, simulations: int, width: int, max_depth: int | None, window: int,
     values: str, seed: int,
-) -> tuple[list[ProblemTree | None], dict[int, BackendError]]: ...  # fmt: skip
+) -> tuple[list[ProblemTree | None], dict[int, Exception]]: ...  # fmt: skip
 def layered_problem(
     functions: Sequence[Callable[..., Any] | PerRequest[Any]], roots: Sequence[Any], prune: PruningLike | None,
     width: int, seed: int,
-) -> tuple[list[ProblemTree | None], dict[int, BackendError]]: ...  # fmt: skip
+) -> tuple[list[ProblemTree | None], dict[int, Exception]]: ...  # fmt: skip
 
 id_fields: Final[tuple[str, ...]]
 

@@ -40,7 +40,7 @@ class StoreError(Error):
 class PolicyError(Error):
     """A pruning policy failed, or cuts what it cannot. The message names the engine and the policy.
 
-    `trees` holds the trees that `run` had finished, one per question, None for open questions.
+    `trees` holds those that could be finished, one per question or root, None for the others.
     """
 
     trees: Sequence[object] = ()
@@ -76,10 +76,10 @@ class BackendError(Error):
         self.trees: list[object] = []
 
 
-def whole(trees: Sequence[T | None], errors: Mapping[int, BackendError]) -> list[T]:
+def whole(trees: Sequence[T | None], errors: Mapping[int, Exception]) -> list[T]:
     """The trees if none is missing. Otherwise raises the first error, which holds them."""
     if errors:
-        error = errors[min(errors)]
+        error: Any = errors[min(errors)]
         error.trees = list(trees)
         raise error
     return [tree for tree in trees if tree is not None]

@@ -62,7 +62,8 @@ def mcts(
     `prune` is asked after each simulation about the node that it valued and its siblings with a value. What it cuts is
     not selected again. The default selection is UCT, the default backup is the mean, and nothing is pruned.
 
-    Raises BackendError if a function failed as a backend does. Its `trees` holds those that could be finished.
+    A policy that fails, or a function that fails as a backend, ends its own tree alone. The first of these errors is
+    raised when the others are grown, and has them as `trees`, None for those that failed.
     """
     functions = _functions(problem, value)
     chosen = Uct() if select is None else _policy("selection", select, Uct, Puct)
@@ -88,8 +89,7 @@ def layered(
 
     `prune` is asked about siblings when values have come, at its `before` ahead of them, and at its `keep` when the
     node has all its kinds: what that leaves is grown further, by default the best child.
-
-    Raises BackendError if a function failed as a backend does. Its `trees` holds those that could be finished.
+    Errors are those of `mcts`.
     """
     functions = _functions(problem, value)
     return whole(*_core.layered_problem(functions, list(roots), prune, width, seed))

@@ -465,6 +465,23 @@ def test_a_failure_in_place_of_an_item_costs_its_own_tree_only():
     assert second is None and visits(first) == visits(third) and first.root.visits == 32
 
 
+@pytest.mark.parametrize(
+    ("search", "part", "fails"),
+    [
+        (mcts, "step", lambda states, actions: [esp.errors.BackendError("gone", permanent=True) for _ in states]),
+        (mcts, "prune", lambda siblings: 1 / 0),
+        (layered, "prune", lambda siblings: 1 / 0),
+        (mcts, "select", lambda N, Q, P: 1 / 0),
+        (mcts, "backup", lambda value, N, W: W if len(N) == 1 else 1 / 0),
+    ],
+)
+def test_a_failure_in_one_tree_costs_no_other(search, part, fails):
+    problem, value = with_part(part, fails)
+    with pytest.raises((esp.errors.Error, ZeroDivisionError), match=r"gone|division by zero") as caught:
+        search(problem, [0, None, 1], value, **({} if part == "step" else {part: fails}))
+    assert [tree is None for tree in caught.value.trees] == [False, True, False]
+
+
 def test_a_signal_ends_a_search_that_calls_no_python():
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.2)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from .._core import Answering, Tree
-from ..errors import BackendError, Error
+from ..errors import Error
 from ..gone import naming
 from ..runs.given import given
 from ..runs.job import _plain
@@ -33,7 +33,7 @@ class Searches:
         self._thread.start()
 
     async def __call__(self, question: str, question_id: str, seed: int) -> Tree:
-        """Raises BackendError where a backend failed, Error for anything else that ended the search."""
+        """Raises BackendError where a backend failed, and whatever else ended the search."""
         id = next(self._ids)
         future: asyncio.Future[Tree] = self._loop.create_future()
         self._open[id] = future
@@ -57,7 +57,7 @@ class Searches:
         finally:
             self._models.close()
 
-    def _end(self, id: int, end: Tree | BackendError | Error) -> None:
+    def _end(self, id: int, end: Tree | Exception) -> None:
         future = self._open.pop(id, None)
         if future is None or future.done():
             return
