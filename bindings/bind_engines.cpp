@@ -37,24 +37,20 @@ class MctsSearch final : public Search {
     prune_.refuse("Mcts", true, true);
   }
 
-  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward) const override {
+  [[nodiscard]] Grow on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
+                        const py::object& chosen_reward) const override {
     auto loop = environment.on(std::move(model), std::move(retriever));
     auto reward = make_reward(chosen_reward, scheduler);
-    return graft_ ? valued(options_, std::move(loop), std::move(reward), Grafted())
-                  : valued(options_, std::move(loop), std::move(reward), espalier::detail::SameEnvironment());
+    return graft_ ? valued(std::move(loop), std::move(reward), Grafted())
+                  : valued(std::move(loop), std::move(reward), espalier::detail::SameEnvironment());
   }
 
  private:
   template <class Policy>
-  [[nodiscard]] std::unique_ptr<Engine> valued(const MctsOptions& options, rag::Environment loop, rag::AnyReward reward,
-                                               Policy policy) const {
+  [[nodiscard]] Grow valued(rag::Environment loop, rag::AnyReward reward, Policy policy) const {
     Rollout value({rollout_.n, rollout_.max_steps}, std::move(reward), policy);
     return std::visit(
-        [&](const auto& select) -> std::unique_ptr<Engine> {
-          Mcts engine(options, std::move(value), select, prune_);
-          return std::make_unique<LoopEngine<decltype(engine)>>(std::move(engine), std::move(loop));
-        },
+        [&](const auto& by) { return over_loop(Mcts(options_, std::move(value), by, prune_), std::move(loop)); },
         select_);
   }
   void show(JsonWriter& json) const override {
@@ -135,11 +131,10 @@ class BeamSearch final : public Search {
     Grower(options, {{rollout.n, rollout.max_steps}, rag::AnyReward(rag::F1())}, prune_);  // checks both
   }
 
-  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward) const override {
-    auto loop = environment.on(std::move(model), std::move(retriever));
+  [[nodiscard]] Grow on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
+                        const py::object& chosen_reward) const override {
     Grower engine(options_, {{rollout_.n, rollout_.max_steps}, make_reward(chosen_reward, scheduler)}, prune_);
-    return std::make_unique<LoopEngine<Grower>>(std::move(engine), std::move(loop));
+    return over_loop(std::move(engine), environment.on(std::move(model), std::move(retriever)));
   }
 
  private:

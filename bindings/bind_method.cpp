@@ -53,20 +53,6 @@ method_prompts(const std::string& name, const Set& set) {
   return rows;
 }
 
-/// A method of the registry, ready to grow trees or to answer.
-class MethodEngine final : public Engine {
- public:
-  MethodEngine(std::unique_ptr<method::Method> method, bool answers) : method_(std::move(method)), answers_(answers) {}
-  Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) override {
-    if (!answers_) return method_->grow(std::move(root), run_seed);
-    return method::answer(*method_, rag::State(root.question()), run_seed);
-  }
-
- private:
-  std::unique_ptr<method::Method> method_;
-  bool answers_;
-};
-
 std::vector<Embedding> no_encoder(std::span<const EncodeRequest>) { throw std::logic_error("rows ask no encoder"); }
 std::vector<Passages> no_retriever(std::span<const Query>) { throw std::logic_error("rows ask no retriever"); }
 
@@ -95,9 +81,9 @@ class MethodSearch final : public Search {
 
   [[nodiscard]] std::string options() const override { return make()->options().json(); }
 
-  [[nodiscard]] std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                           const py::object& chosen_reward) const override {
-    auto made = make();
+  [[nodiscard]] Grow on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
+                        const py::object& chosen_reward) const override {
+    const std::shared_ptr<method::Method> made = make();
     method::Ports ports(std::move(model), std::move(retriever));
     for (const auto& [purpose, other] : models_)
       ports.models.insert_or_assign(purpose, scheduler.model(open_backend<Prompt, Completion>(other, "model")));
@@ -107,7 +93,10 @@ class MethodSearch final : public Search {
       ports.values = scheduler.encoder(open_backend<EncodeRequest, Embedding>(values_, "encoder"));
     if (!chosen_reward.is_none()) ports.reward = make_reward(chosen_reward, scheduler);
     made->prepare(ports, *environment.prompts);
-    return std::make_unique<MethodEngine>(std::move(made), answers_);
+    return [made, answers = answers_](rag::State root, std::uint64_t run_seed) {
+      if (!answers) return made->grow(std::move(root), run_seed);
+      return method::answer(*made, rag::State(root.question()), run_seed);
+    };
   }
 
   /// The rows of each of the method's data files, as text. The prompts in them are each tree's own.

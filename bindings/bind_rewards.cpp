@@ -29,9 +29,14 @@ Task<std::vector<double>> values_of(Port<RewardRequest, double> port, std::vecto
   co_return co_await gather(std::move(asked));
 }
 
-/// Adds to a reward class the call that Python rewards have: reward(states) -> values.
+/// A reward class, with the call that Python rewards have: reward(states) -> values.
 template <class Reward>
-void bind_reward(py::class_<Reward>& type) {
+void bind_reward(py::module_& m, const char* name, const char* doc) {
+  py::class_<Reward> type(m, name, doc);
+  if constexpr (requires { Reward(rag::profile("")); })
+    type.def(py::init([](const std::string& profile) { return Reward(rag::profile(profile)); }),
+             py::arg("profile") = "common");
+  else type.def(py::init<>());
   type.def(
       "__call__",
       [](const Reward& reward, const std::vector<rag::State>& states) {
@@ -44,13 +49,6 @@ void bind_reward(py::class_<Reward>& type) {
         }
       },
       py::arg("states"), "One value a state.");
-}
-template <class Reward>
-void bind_metric(py::module_& m, const char* name, const char* doc) {
-  py::class_<Reward> type(m, name, doc);
-  type.def(py::init([](const std::string& profile) { return Reward(rag::profile(profile)); }),
-           py::arg("profile") = "common");
-  bind_reward(type);
 }
 
 }  // namespace
@@ -88,13 +86,11 @@ void bind_rewards(py::module_& m) {
           },
           "(kind, text) of what the model wrote, ('documents', passages) of what was found; oldest first.");
 
-  bind_metric<rag::F1>(m, "F1", "Reward: F1 of the answer's words, the best over the gold answers.");
-  bind_metric<rag::ExactMatch>(m, "ExactMatch", "Reward: 1 if the normalised answer equals a gold answer.");
-  bind_metric<rag::Accuracy>(m, "Accuracy", "Reward: 1 if a gold answer occurs in the answer.");
-  py::class_<rag::Agreement> agreement(
-      m, "Agreement", "Reward without gold: mean F1 with the other rollouts' answers from the same state.");
-  agreement.def(py::init<>());
-  bind_reward(agreement);
+  bind_reward<rag::F1>(m, "F1", "Reward: F1 of the answer's words, the best over the gold answers.");
+  bind_reward<rag::ExactMatch>(m, "ExactMatch", "Reward: 1 if the normalised answer equals a gold answer.");
+  bind_reward<rag::Accuracy>(m, "Accuracy", "Reward: 1 if a gold answer occurs in the answer.");
+  bind_reward<rag::Agreement>(m, "Agreement",
+                              "Reward without gold: mean F1 with the other rollouts' answers from the same state.");
 
   m.def("metric_profiles", &rag::detail::profile_names,
         "The ways of scoring an answer, by name; 'common' is one more name for hotpot's.");

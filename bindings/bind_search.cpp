@@ -72,10 +72,9 @@ class Session {
     const OneRun run(&watch_);
     model_ = scheduler_.model(opened<Prompt, Completion>(model, "model", journal, fingerprint), in_flight);
     auto looks_up = opened<Query, Passages>(retriever, "retriever", journal, retriever_fingerprint);
-    engine_ =
-        search_->on(scheduler_, *model_,
-                    looks_up ? scheduler_.retriever(std::move(looks_up)) : scheduler_.retriever(&without_retriever),
-                    reward.is_none() ? search_->reward : reward);
+    grow_ = search_->on(scheduler_, *model_,
+                        looks_up ? scheduler_.retriever(std::move(looks_up)) : scheduler_.retriever(&without_retriever),
+                        reward.is_none() ? search_->reward : reward);
     scheduler_.on_turn(check_signals);
   }
 
@@ -135,7 +134,7 @@ class Session {
   [[nodiscard]] py::typing::Dict<py::int_, py::object> errors() const { return errors_; }
 
  private:
-  Task<rag::Tree> grow(std::size_t i) { return engine_->grow(rag::State(questions_[i]), seed_); }
+  Task<rag::Tree> grow(std::size_t i) { return grow_(rag::State(questions_[i]), seed_); }
 
   void finish(std::size_t i, Outcome<rag::Tree> outcome) {
     if (!outcome.ok()) errors_[py::int_(i)] = python_error(outcome.error());
@@ -171,7 +170,7 @@ class Session {
   OneRun::Watch watch_;
   Scheduler scheduler_;
   std::optional<ModelPort> model_;
-  std::unique_ptr<Engine> engine_;
+  Grow grow_;
   std::vector<Task<rag::Tree>> tasks_;
 };
 

@@ -10,6 +10,7 @@
 #include "bindings.hpp"
 #include "environment.hpp"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -28,15 +29,8 @@ rag::AnyReward make_reward(const py::object& reward, Scheduler& scheduler);
 /// What `prune=` takes in Python, None included. Throws py::type_error for anything else.
 AnyPruning make_pruning(const py::object& policy);
 
-/// An engine that is ready to grow trees. It must outlive their tasks.
-class Engine {
- public:
-  Engine() = default;
-  Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
-  virtual ~Engine() = default;
-  virtual Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) = 0;
-};
+/// Grows a tree. It must outlive the tasks.
+using Grow = std::function<Task<rag::Tree>(rag::State root, std::uint64_t run_seed)>;
 
 /// A search as a value: options and parts without backends.
 class Search {
@@ -59,8 +53,8 @@ class Search {
     return out;
   }
   /// Builds the engine over backends with this reward.
-  [[nodiscard]] virtual std::unique_ptr<Engine> on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
-                                                   const py::object& chosen_reward) const = 0;
+  [[nodiscard]] virtual Grow on(Scheduler& scheduler, ModelPort model, RetrieverPort retriever,
+                                const py::object& chosen_reward) const = 0;
 
  protected:
   virtual void show(JsonWriter&) const {}
@@ -81,19 +75,13 @@ struct Chosen : Policy {
 };
 
 /// An engine of espalier/search over the policy loop.
-template <class Grower>
-class LoopEngine : public Engine {
- public:
-  LoopEngine(Grower grower, rag::Environment environment)
-      : grower_(std::move(grower)), environment_(std::move(environment)) {}
-  Task<rag::Tree> grow(rag::State root, std::uint64_t run_seed) override {
+template <class Engine>
+Grow over_loop(Engine engine, rag::Environment loop) {
+  const auto both = std::make_shared<std::pair<Engine, rag::Environment>>(std::move(engine), std::move(loop));
+  return [both](rag::State root, std::uint64_t run_seed) {
     const Seed seed(run_seed, root.question().id);
-    return grower_(environment_, std::move(root), seed);
-  }
-
- private:
-  Grower grower_;
-  rag::Environment environment_;
-};
+    return both->first(both->second, std::move(root), seed);
+  };
+}
 
 }  // namespace espalier::python
