@@ -23,10 +23,8 @@ PyObject* said_shorter(Arguments arguments) {
   try {
     py::error_already_set error;
     const auto said = py::str(error.value()).cast<std::string>();
-    if (said.find("arguments. The following argument types are supported:\n") == std::string::npos) {
-      error.restore();
-      return nullptr;
-    }
+    if (said.find("arguments. The following argument types are supported:\n") == std::string::npos)
+      return error.restore(), nullptr;
     const auto [args, kwargs] = arguments();
     const py::object line = py::module_::import("espalier.bridge.mismatch").attr("sentence")(said, args, kwargs);
     PyErr_SetObject(PyExc_TypeError, line.ptr());
@@ -92,7 +90,26 @@ constexpr std::pair<std::string_view, std::string_view> types_of_python[] = {
     {"Like = None", "Like | None = None"},
     {"object", "Any"}};
 
-/// Writes the signature at the head of a function's docstring with the types of Python.
+/// A signature without types, as `inspect` reads it. A default that is no literal becomes `...`.
+std::string untyped(std::string_view signature) {
+  std::string out;
+  int depth = 0;
+  bool quoted = false, shown = true;
+  for (const char c : signature) {
+    quoted ^= c == '\'';
+    if (!quoted) depth += int(c == '(' || c == '[' || c == '{') - int(c == ')' || c == ']' || c == '}');
+    if (depth == 1 && !quoted && (c == ':' || c == ',' || c == '=')) shown = c != ':';
+    if (shown && depth == 2 && c == '(') {
+      out.erase(out.rfind('=') + 1) += "...";
+      shown = false;
+    }
+    if (shown || depth == 0) out += c;
+    if (depth == 0 && c == ')') break;
+  }
+  return out;
+}
+
+/// Writes the signature at the head of a function's docstring with the types of Python, and once more for `inspect`.
 void retype(py::handle function) {
   PyMethodDef* const definition = definition_of(function);
   if (!definition || !definition->ml_doc) return;
@@ -100,6 +117,8 @@ void retype(py::handle function) {
   for (const auto& [from, to] : types_of_python)
     for (auto at = doc.find(from); at < doc.find('\n'); at = doc.find(from, at + to.size()))
       doc.replace(at, from.size(), to);
+  if (doc.starts_with(std::string(definition->ml_name) + "("))
+    doc = untyped(doc.substr(0, doc.find('\n'))) + "\n--\n\n" + doc;
   std::free(const_cast<char*>(definition->ml_doc));  // as pybind11 does
   definition->ml_doc = strdup(doc.c_str());
 }
@@ -115,38 +134,59 @@ py::object reduced(const py::object& self) {
   return py::make_tuple(make, py::make_tuple(py::type::of(self)), self.attr("__getstate__")());
 }
 
-/// The repr of a class that has none of its own: its properties.
+PyObject* made_from = nullptr;  ///< objects without properties -> (values, values by name) that they were made from
+initproc plain_init = nullptr;
+
+/// Makes an object, and keeps the arguments for its repr.
+int init_and_keep(PyObject* self, PyObject* args, PyObject* kwargs) {
+  if (plain_init(self, args, kwargs) != 0) return -1;
+  const py::object by_name = kwargs ? py::reinterpret_borrow<py::object>(kwargs) : py::dict();
+  return PyObject_SetItem(made_from, self, py::make_tuple(py::handle(args), by_name).ptr());
+}
+
+/// The repr of a class that has none of its own: what the object was made from, or its properties.
 py::str shown(const py::object& self) {
   if (!reinterpret_cast<py::detail::instance*>(self.ptr())->get_value_and_holder().holder_constructed())
     throw py::type_error(empty_object);
   py::list parts;
+  const auto add = [&](auto name, auto value) { parts.append(py::str("{}={}").format(name, brief(value))); };
+  const py::object made = py::handle(made_from).attr("get")(self);
+  if (!made.is_none()) {
+    for (const py::handle value : made[py::int_(0)]) parts.append(brief(value));
+    for (const auto& [name, value] : py::dict(made[py::int_(1)])) add(name, value);
+  }
   for (const py::handle base : py::type::of(self).attr("__mro__"))
     for (const auto& [name, member] : py::dict(base.attr("__dict__")))
-      if (Py_IS_TYPE(member.ptr(), &PyProperty_Type))
-        parts.append(py::str("{}={}").format(name, brief(self.attr(name))));
-  return py::str("{}({})").format(type_name(self), parts.empty() ? py::str("...") : py::str(", ").attr("join")(parts));
+      if (Py_IS_TYPE(member.ptr(), &PyProperty_Type)) add(name, self.attr(py::str(name)));
+  const bool unknown = made.is_none() && parts.empty();
+  return py::str("{}({})").format(type_name(self), unknown ? py::str("...") : py::str(", ").attr("join")(parts));
 }
 
 }  // namespace
 
 void shorten_mismatches(const py::module_& m) {
   pybind11_call = definition_of(py::cpp_function([] {}))->ml_meth;  // all bound functions share it
+  made_from = py::module_::import("weakref").attr("WeakKeyDictionary")().release().ptr();
+  const py::object plain_repr = py::module_::import("builtins").attr("object").attr("__repr__");
   for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
     shorten(member);
     retype(member);
     if (!PyType_Check(member.ptr())) continue;
+    bool keeps = plain_repr.is(py::object(member.attr("__repr__")));
     if (auto* type = py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(member.ptr()))) {
       type->operator_new = &refuse_empty;
       if (!py::dict(member.attr("__dict__")).contains("__reduce__"))
         member.attr("__reduce__") = py::cpp_function(&reduced, py::name("__reduce__"), py::is_method(member));
-      if (member.attr("__repr__").is(py::module_::import("builtins").attr("object").attr("__repr__")))
-        member.attr("__repr__") = py::cpp_function(&shown, py::name("__repr__"), py::is_method(member));
+      if (keeps) member.attr("__repr__") = py::cpp_function(&shown, py::name("__repr__"), py::is_method(member));
     }
     for (const auto& [inner_name, inner] : py::dict(member.attr("__dict__"))) {
       shorten(inner);
       retype(inner);
-      if (Py_IS_TYPE(inner.ptr(), &PyProperty_Type)) retype(inner.attr("fget"));
+      if (!Py_IS_TYPE(inner.ptr(), &PyProperty_Type)) continue;
+      retype(inner.attr("fget"));
+      keeps = false;
     }
+    if (keeps) plain_init = std::exchange(reinterpret_cast<PyTypeObject*>(member.ptr())->tp_init, &init_and_keep);
   }
 }
 

@@ -4,9 +4,8 @@ from collections.abc import Callable
 
 import espalier as esp
 import pytest
-from espalier import _core
+from espalier import _core, search
 from espalier.doctor import inputs
-from espalier.search import F1
 
 USES: dict[str, Callable[[], object]] = {
     "http": lambda: esp.OpenAi("http://127.0.0.1:9/v1", model="m"),
@@ -37,9 +36,18 @@ def test_every_part_says_what_it_is():
     assert model.startswith("OpenAi('http://") and "secret" not in model and model.endswith("characters left out))")
     assert repr(esp.World(passages=50, questions=2)) == "World(2 questions, 50 passages)"
     assert repr(esp.Hybrid([bm25, bm25])) == "Hybrid([Bm25(3 passages), Bm25(3 passages)])"
-    assert repr(esp.Query("who", 2)) == "Query(text='who', k=2)" and repr(F1()) == "F1(...)"
+    assert repr(esp.Query("who", 2)) == "Query(text='who', k=2)"
     assert repr(esp.DecExRag(k=2)).startswith("DecExRag(method='decex', options='{\"")
     assert not [one for one in vars(_core).values() if isinstance(one, type) and one.__repr__ is object.__repr__]
+
+
+def test_parts_without_properties_say_what_they_were_made_from():
+    made = ["Accuracy(profile='musique')", "Agreement()", "Environment(documents=5)", "ExactMatch()", "F1('hotpot')"]
+    made += ["Puct(c=2.0, visits='children')", "Rollout(F1(), n=2)", "Uct(w=2.0)"]
+    assert [repr(eval(text, vars(search))) for text in made] == made
+    compiled = [one for name, one in vars(search).items() if getattr(_core, name, None) is one]
+    bare = {one.__name__ for one in compiled if property not in {type(getattr(one, name)) for name in dir(one)}}
+    assert bare == {text.partition("(")[0] for text in made}
 
 
 def test_searching_needs_no_library():
