@@ -49,8 +49,7 @@ namespace espalier::method {
 
 namespace detail {
 
-/// Answers again under new seeds while the budget still allows an answer as expensive as the most expensive one so far.
-/// Each answer may spend what is left, and one that the budget cuts is the last. The majority answer is selected
+/// Answers again under new seeds while the budget allows (docs page "baselines"). The majority answer is selected
 /// (self-consistency, Wang et al. 2023). All answers are in one tree, which ended as its first answer did.
 inline Task<rag::Tree> answer_until_spent(Method* method, rag::State root, std::uint64_t seed, Budget budget) {
   const double began = budget.now();

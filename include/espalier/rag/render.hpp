@@ -44,12 +44,9 @@ inline bool begins_mark(char c, std::string_view rest) {
   return c == '&' && std::any_of(references.begin(), references.end(), refers);
 }
 
-/// Neutralises text of documents and models for a prompt. A character that begins a mark becomes a reference to it:
-/// - '<', which begins the tags of protocols and of most chat templates: "&lt;"
-/// - '[' before a name with three capitals or more and ']', such as "[INST]", "[/INST]" and "[gMASK]": "&#91;"
-/// - '#' before "##", which begins a section of a prompt: "&#35;"
-/// - '&' before the rest of one of these references: "&amp;"
-/// So no mark can come from inside it. Ordinary text is unchanged, and restore() gives back the original bytes.
+/// Neutralises text of documents and models for a prompt. A character that begins a mark becomes a reference to it, so
+/// no mark can come from inside it (docs page "concepts"). Ordinary text is unchanged, and restore() gives back the
+/// original bytes.
 inline std::string neutralise(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -18,11 +18,10 @@
 
 namespace espalier::rag {
 
-/// Asks a language model for samples of a prompt and parses them. A reply that cannot be read is drawn again up to
-/// `resample` times under new sample indices (docs page "contracts"). After that it is returned unparsed. Greedy
-/// samples are not drawn again. With `repair`, the model is first shown its reply and asked to write it again. A repair
-/// is a completion of the same purpose, under its own seed. Nothing is drawn again or repaired that the budget cannot
-/// pay for, as the context and the draw's own costs show it.
+/// Asks a language model for samples of a prompt and parses them. A reply that cannot be read is repaired and drawn
+/// again (docs page "contracts"). After that it is returned unparsed. A repair is a completion of the same purpose,
+/// under its own seed. Nothing is drawn again or repaired that the budget cannot pay for, as the context and the draw's
+/// own costs show it.
 class Sampler {
  public:
   /// A reply and its parsed form, if it could be read.

@@ -108,11 +108,8 @@ class FolderLock {
   int descriptor_ = -1;
 };
 
-/// A folder that one process works in at a time, and whose files change together.
-///
-/// New files are made in its folder `run.part`. commit() renames that folder to `run.whole`, which says that all new
-/// files are complete, and moves them to their places. If the process dies before the renaming, the old files stay. If
-/// it dies later, the next process that opens the folder moves the rest.
+/// A folder that one process works in at a time, and whose files change together (docs page "files"). New files are
+/// made in its folder `run.part`. commit() renames that to `run.whole`, and moves them to their places.
 class WorkFolder {
  public:
   /// Makes the folder if it is not there, locks it, and ends or undoes what a process that died there was about. `work`

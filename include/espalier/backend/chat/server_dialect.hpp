@@ -24,8 +24,7 @@ namespace espalier::backend::detail {
 
 /// The dialect of a server, or of several equal ones. It is declared, or found when it is first needed: by the owner of
 /// the server's models, or else by routes that only one kind has. A server that cannot be identified is Server::other.
-/// A llama.cpp server is always asked for its slots. In a watched run a server that has not replied is asked something
-/// first, so that a slow first answer is not taken for a dead server.
+/// A llama.cpp server is always asked for its slots, a server of a watched run is first asked something.
 class ServerDialect final : public HttpService<std::size_t, Server> {
  public:
   /// `found` is called with the kind if the server told it. The questions have a fleet of their own and no account.

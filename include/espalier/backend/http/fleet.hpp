@@ -98,9 +98,9 @@ enum class Served : std::uint8_t {
 /// The servers of one service. It decides who gets a message, how many each may have, and who rests, never a result.
 ///
 /// A message goes to the server with the highest rendezvous score for its affinity, so that the prompts of one question
-/// share a server's prefix cache. If that server has no room, the next one gets it. A server that cannot be reached, or
-/// that fails three times in a row, rests. After HttpOptions::backoff_s it gets one message, and it is back once that
-/// does not fail. Each further rest is twice as long, up to backoff_limit_s. If all rest, all are used.
+/// share a server's prefix cache. If that server has no room, the next one gets it. A first rest (docs page
+/// "contracts") lasts HttpOptions::backoff_s, each further one twice as long, up to backoff_limit_s. If all rest, all
+/// are used.
 class HttpFleet {
  public:
   using Time = std::chrono::steady_clock::time_point;

@@ -51,9 +51,8 @@ class Analyzer {
 
   using Function = std::function<void(std::string_view, Terms&)>;  ///< appends to terms, which are empty
   Analyzer(std::string name, Function analyze) : name_(std::move(name)), analyze_(std::move(analyze)) {}
-  /// NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` in Python's regular expressions). Where
-  /// words do not end at spaces (Han, Kana, Hangul, Thai and their neighbours), the pairs of neighbouring characters
-  /// are the terms, and a character alone is one. A text is as long as it has runs. Its name is "simple".
+  /// NFKC, case-folded, every longest run of letters and digits (`[^\W_]+` in Python's regular expressions), pairs of
+  /// characters where words do not end at spaces (docs page "retrieval"). Its name is "simple".
   static Analyzer simple() {
     return {"simple", [](std::string_view text, Terms& terms) {
               const std::string folded = espalier::detail::casefold(espalier::detail::nfkc(text));

@@ -40,13 +40,11 @@ inline FormPtr none_of(std::string_view characters) {
   return std::make_shared<Form>(Form::Kind::none_of, std::string(characters));
 }
 
-inline bool is_empty_text(const FormPtr& form) { return form && form->kind == Form::Kind::text && form->text.empty(); }
-
 inline FormPtr sequence(const std::vector<FormPtr>& parts) {
   std::vector<FormPtr> kept;
   for (const FormPtr& part : parts) {
     if (!part) return nullptr;
-    if (is_empty_text(part)) continue;
+    if (part->kind == Form::Kind::text && part->text.empty()) continue;
     kept.push_back(part);
   }
   if (kept.empty()) return literal("");

@@ -90,9 +90,8 @@ inline std::vector<NodeId> labelled_paths(const rag::Tree& tree, const ValueRowO
 
 }  // namespace detail
 
-/// Appends the chosen paths as chat messages: the policy's turns with the plan value after the thought, the documents
-/// with the search value at their end. `value_at` counts code points of `content`. If `values` is false, only right
-/// paths are written, without values, as data for the policy alone.
+/// Appends the chosen paths as chat messages (docs page "decouple"). If `values` is false, only right paths are
+/// written, without values, as data for the policy alone.
 inline void append_value_rows(const output::TreeRecord& record, const rag::PromptSet& prompts,
                               const ValueRowOptions& options, bool values, std::string& out) {
   const rag::Tree& tree = record.tree;

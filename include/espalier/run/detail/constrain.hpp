@@ -92,10 +92,8 @@ inline std::vector<Probed> ask_probes(const std::vector<Protocol::Purpose>& purp
 }
 
 /// Decides for each purpose that the task can ask whether its replies are held to their grammar, and sets the purpose's
-/// option. An earlier decision is kept. Else a purpose is decided if its server takes grammars and all its probes are
-/// answered: up to eight completions of prompts with four questions, two at a time until nothing can change. Where too
-/// few can be read, one more follows under the grammar. A purpose whose grammar is refused there is free. An undecided
-/// one is free, for good if this start's questions got replies. Else a later start decides.
+/// option (docs page "prompts"). An earlier decision is kept. An undecided purpose is free, for good if this start's
+/// questions got replies. Else a later start decides.
 class ConstrainDecision {
  public:
   /// Takes over the decisions of an earlier start from the folder. The settings, the method and the prompts must

@@ -35,10 +35,8 @@ struct ProJudgeOptions {
 /// A judge of siblings (ProRAG, section 3.2). The candidates are a parent's visited children that keep the schema. They
 /// are compared all at once or in pairs. The judge never sees gold. It sees outcomes only with `sees_stats`.
 ///
-/// Annotates a preferred child with "preferred_over" = the other's id. If a child is preferred over several siblings,
-/// the annotations of the others are "preferred_over.2", "preferred_over.3" and so on. The parent gets "judged" = the
-/// number of its pairs, 0 if no candidate was better. The judge's reason is a remark with the annotation's name. A
-/// reply that cannot be read, or that names an unknown candidate, is ignored.
+/// Its annotations and remarks stand on the docs page "prorag". A reply that cannot be read, or that names an unknown
+/// candidate, is ignored.
 class ProRagJudge {
  public:
   static constexpr std::string_view annotation = "preferred_over";
