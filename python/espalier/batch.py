@@ -113,8 +113,7 @@ def prepare(
     most: int = MOST_REQUESTS,
     again: bool = False,
 ) -> Round:
-    """Runs `expand` or `answer` as far as its journal reaches, and writes the next requests to
-    OUT/batch/requests-N.jsonl.
+    """Runs `expand` or `answer` as far as its journal reaches. Writes the next requests to OUT/batch/requests-N.jsonl.
 
     `settings` as for `expand`. The default model is "batch", which single purposes may use too. Raises ValueError while
     earlier requests have no response, unless `again`.

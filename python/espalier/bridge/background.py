@@ -29,8 +29,7 @@ def loop() -> asyncio.AbstractEventLoop:
 
 def wait(coroutine: Coroutine[Any, Any, T], role: str, seconds: float) -> T:
     """Runs a coroutine on the loop and waits for its result. It is cancelled if the run stops or its time is over.
-    Raises BackendError if its time is over.
-    """
+    Raises BackendError if its time is over."""
     future = asyncio.run_coroutine_threadsafe(coroutine, loop())
     due = time.monotonic() + seconds
     try:

@@ -21,26 +21,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     steps = parser.add_subparsers(dest="step", metavar="STEP", required=True)
     first = add_command(steps, "prepare", "Write what a run would ask next.", PREPARE)
     add_run_options(first)
-    add_prepare_options(first)
-    add_ingest_options(add_command(steps, "ingest", "Put responses into the run's journal.", INGEST))
+    first.add_argument("--task", choices=["expand", "answer"], default="expand", help="which job it is (expand)")
+    first.add_argument(
+        "--most", type=int, default=MOST_REQUESTS, metavar="N", help=f"requests in one file ({MOST_REQUESTS})"
+    )
+    first.add_argument("--again", action="store_true", help="write requests again if their responses will never come")
+    second = add_command(steps, "ingest", "Put responses into the run's journal.", INGEST)
+    second.add_argument("out", metavar="DIR", help="folder of the run")
+    second.add_argument("responses", nargs="+", metavar="FILE", help="what the batch API gave back, as JSON lines")
+    second.add_argument("--journal", metavar="FILE", help="journal that the run shares (DIR/journal.sqlite)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     return {"prepare": prepare_command, "ingest": ingest_command}[arguments.step](arguments)
-
-
-def add_ingest_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("out", metavar="DIR", help="folder of the run")
-    parser.add_argument("responses", nargs="+", metavar="FILE", help="what the batch API gave back, as JSON lines")
-    parser.add_argument("--journal", metavar="FILE", help="journal that the run shares (DIR/journal.sqlite)")
-
-
-def add_prepare_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--task", choices=["expand", "answer"], default="expand", help="which job it is (expand)")
-    parser.add_argument(
-        "--most", type=int, default=MOST_REQUESTS, metavar="N", help=f"requests in one file ({MOST_REQUESTS})"
-    )
-    parser.add_argument("--again", action="store_true", help="write requests again if their responses will never come")
 
 
 def print_round(done: Round, arguments: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from .._core import Index, Query, build_index
 from ..errors import InputError
 from ..io.rows import Row, read_rows, unpacked
 from ..io.terminal import say, say_json
-from ..runs.progress import ProgressView, eta, shown_as
+from ..runs.progress import eta, shown_as
 from ..runs.summary import table
 from .shared.encoder import ANALYZERS, add_encoder_options, add_retriever_option, encoder_of, retriever_over
 from .shared.parser import add_command
@@ -78,8 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
     return {"build": _build, "info": _info, "search": _search}[arguments.action](arguments)
 
 
-def build(arguments: argparse.Namespace, view: ProgressView) -> None:
-    """Builds the index that the command line asks for."""
+def _build(arguments: argparse.Namespace) -> int:
+    if arguments.threads < 0:
+        raise ValueError(f"option 'threads' is {arguments.threads}, allowed: 0 or more")
     encoder = encoder_of(arguments)
     if encoder is None and arguments.journal:
         raise ValueError("option 'journal' belongs to --encoder, which is missing")
@@ -96,14 +97,8 @@ def build(arguments: argparse.Namespace, view: ProgressView) -> None:
 
     names = ("analyzer", "k1", "b", "threads", "overwrite", "metric", "journal")
     own: dict[str, Any] = {name: getattr(arguments, name) for name in names}
-    build_index(arguments.corpus, arguments.out, encoder=encoder, progress=progress, **own)
-
-
-def _build(arguments: argparse.Namespace) -> int:
-    if arguments.threads < 0:
-        raise ValueError(f"option 'threads' is {arguments.threads}, allowed: 0 or more")
     with shown_as(quiet=arguments.json) as view:
-        build(arguments, view)
+        build_index(arguments.corpus, arguments.out, encoder=encoder, progress=progress, **own)
     _print_description(json.loads(Index(arguments.out).description), as_json=arguments.json)
     return 0
 

@@ -54,7 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
 
     write_jsonl(arguments.out, converted())
     if arguments.corpus:
-        write_jsonl(arguments.corpus, map(corpus_row, passages.values()))
+        write_jsonl(
+            arguments.corpus,
+            ({"id": p.id, "title": p.title, "contents": f"{p.title}\n{p.text}"} for p in passages.values()),
+        )
     if twice := said_twice(asked):
         say_error(f"{arguments.source}: {twice}")
     if arguments.json:
@@ -65,7 +68,3 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.corpus:
         say(f"{Path(arguments.corpus)}: {len(passages):,} passages")
     return 0
-
-
-def corpus_row(passage: Passage) -> dict[str, str]:
-    return {"id": passage.id, "title": passage.title, "contents": f"{passage.title}\n{passage.text}"}

@@ -104,7 +104,7 @@ def add_retriever_options(parser: argparse.ArgumentParser) -> None:
 def add_answers_options(parser: argparse.ArgumentParser) -> None:
     add(parser, "--name", "the model's name for clients (espalier-METHOD)", metavar="NAME")
     add(parser, "--journal", "file of responses that need not be paid for again", metavar="FILE")
-    add(parser, "--traces", "folder that gets the tree of each answer", metavar="DIR")
+    add(parser, "--traces", "folder that gets the tree of each answer", type=Path, metavar="DIR")
     add(parser, "--questions", "what a simulated model knows", metavar="FILE")
     add_number(parser, "--max-question", "characters per question", 8192)
     add_number(parser, "--searches", "searches at once. More requests get 429", 256)
@@ -144,10 +144,12 @@ def run(arguments: argparse.Namespace) -> int:
         from ..serve import answers
 
         settings = settings_of(arguments)
+        if chosen["traces"]:
+            chosen["traces"].mkdir(parents=True, exist_ok=True)
         offer = answers.Offer(
             name=chosen["name"] or f"espalier-{arguments.method}",
             seed=settings["seed"] or 1,
-            traces=traces_folder(chosen["traces"]),
+            traces=chosen["traces"],
             max_question=chosen["max_question"],
             searches=chosen["searches"],
             time_limit=chosen["time_limit"],
@@ -185,14 +187,6 @@ def searched(arguments: argparse.Namespace) -> tuple[Retriever, int]:
         raise ValueError(f"option 'retriever' is {arguments.retriever}, which needs --index")
     passages = read_passages(arguments.corpus)
     return Bm25(passages, **bm25), len(passages)
-
-
-def traces_folder(name: str | None) -> Path | None:
-    if name is None:
-        return None
-    folder = Path(name)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def answer_settings(settings: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:

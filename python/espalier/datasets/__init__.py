@@ -86,7 +86,10 @@ def read_examples(
         raise ValueError(f"unknown format '{format}'{hint}")
     first: dict[str, tuple[str, str]] = {}
     for row in islice(read_rows(path), limit or None):
-        form = format or _recognised(row)
+        form = format or recognise(row)
+        if form is None:
+            has = ", ".join(sorted(map(str, row.fields)))[:200] or "none"
+            raise InputError(f"{row.where}: is in no form that is known (fields: {has}); formats: {', '.join(FORMATS)}")
         example = READERS[form](row) if form in READERS else hotpotqa(row, form, aliases or {})
         if example is None:
             continue
@@ -105,14 +108,6 @@ def read_examples(
         yield example
     if not first:
         raise InputError(f"{path}: holds no questions")
-
-
-def _recognised(row: Row) -> str:
-    format = recognise(row)
-    if format is None:
-        has = ", ".join(sorted(map(str, row.fields)))[:200] or "none"
-        raise InputError(f"{row.where}: is in no form that is known (fields: {has}); formats: {', '.join(FORMATS)}")
-    return format
 
 
 def read_questions(

@@ -107,8 +107,7 @@ def make_plan(
 ) -> Plan:
     """Checks everything that can be checked before the first call of a model. Raises ValueError.
 
-    With `all`, methods that cannot run under the settings are listed separately. If such a method was named, that is
-    an error.
+    With `all`, methods that cannot run under the settings are listed separately. If one was named, that is an error.
     """
     for needed in ("questions", "out"):
         if not settings.get(needed):

@@ -36,9 +36,8 @@ class LlamaCpp(_core.OpenAi, Held):
     together (0 = 4096, or what the model was trained on if that is less). `threads` defaults to half of the cores
     that the process may use. The memory is freed at the end of a `with` block, by `close`, or with the process.
 
-    The model's identity in a journal is its name, the content of the file, wherever it is, and a `context` that was
-    given: a prompt may be too long for one and not for another. Raises InputError for a file that is no GGUF or of an
-    architecture that llama.cpp does not know, Error for too little memory, MissingPart without xllamacpp.
+    Raises InputError for a file that is no GGUF or of an architecture that llama.cpp does not know, Error for too
+    little memory, MissingPart without xllamacpp.
     """
 
     takes_grammar = True
@@ -69,9 +68,8 @@ class LlamaCppEncoder(_core.HttpEncoder, Held):
     and `cut` are those of `HttpEncoder`. It encodes up to `slots` texts side by side (0 = 8), each of up to `context`
     tokens (0 = 4096, or what the model was trained on if that is less). `threads` and `close` are as in `LlamaCpp`.
 
-    Its identity in a journal or an index is its name, the content of the file, and a `pooling` that was given. Raises
-    InputError for a file that is no GGUF or gives no embeddings, Error for too little memory, MissingPart without
-    xllamacpp.
+    Raises InputError for a file that is no GGUF or gives no embeddings, Error for too little memory, MissingPart
+    without xllamacpp.
     """
 
     def __init__(

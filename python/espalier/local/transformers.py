@@ -26,9 +26,6 @@ class Transformers(Held):
     elsewhere). `chat` puts the messages into the tokenizer's chat template. Without it their plain text is continued.
     `thinking` (on or off) is told to the template of a reasoning model, as `enable_thinking`.
 
-    The samples of one prompt share the work on it. A sample's noise depends on its seed and number alone, to the bit,
-    and only the model's own rounding may differ between batches. A prompt with a grammar is answered within it.
-
     `fingerprint` names the content of the folder. `keep` is told the prompt, the text and the token ids of each sample,
     with those of its stop string, for a training on the very tokens. Raises InputError for a folder without model,
     tokenizer or template, ValueError for a device that is not there, Error for too little memory, MissingPart without

@@ -77,8 +77,7 @@ ESCAPED = re.compile(rf"[<>&]|(?![\n\r\t]){UNSEEN.pattern}")
 
 def json_in_html(text: bytes) -> bytes:
     r"""JSON for a script element. The characters < > & and those that nobody would see, which JSON has only inside
-    strings, become `\u` escapes. The JSON keeps its meaning, and nothing in it can end the element.
-    """
+    strings, become `\u` escapes. The JSON keeps its meaning, and nothing in it can end the element."""
     return ESCAPED.sub(json_escape, text.decode(errors="replace")).encode()
 
 
@@ -95,8 +94,7 @@ def question(rows: QuestionRows, prefix: str = "") -> bytes:
 
 def beginning(*runs: bytes) -> bytes:
     """What comes before the questions: the head of the first run, and a title with the labels of all. Each is the JSON
-    of a summary.
-    """
+    of a summary."""
     summaries = [json.loads(run) for run in runs]
     labels = ", ".join(BADGES[flag][0] for flag in flags_of(*summaries))
     title = escaped(title_of(summaries[0])) + (labels and f": {labels}")

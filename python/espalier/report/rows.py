@@ -61,8 +61,7 @@ class Rows:
 
 def rows_of(folder: Path) -> Iterator[QuestionRows]:
     """The questions of a run's folder, in the order of answers.jsonl. Raises InputError for a file that cannot be read,
-    a row without an id, and a row that is out of order.
-    """
+    a row without an id, and a row that is out of order."""
     with ExitStack() as files:
         answers = Rows(folder / "answers.jsonl", files)
         trees = Rows(folder / "trees.jsonl", files)

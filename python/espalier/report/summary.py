@@ -44,11 +44,6 @@ def shown(value: object) -> str:
     return f"{value:.3f}" if isinstance(value, float) else "\u2013"
 
 
-def shown_score(value: object) -> str:
-    """A score in percent."""
-    return f"{100 * value:.1f} %" if isinstance(value, (int, float)) else shown(value)
-
-
 def bar(share: float) -> str:
     """A bar that fills `share` in [0, 1] of its width."""
     width = int(min(max(share, 0), 1) * 1000 + 0.5)
@@ -88,16 +83,16 @@ def head(summary: Mapping[str, Any]) -> str:
 
 def tile(name: str, value: Any) -> str:
     score = name in SCORES
+    figure = f"{100 * value:.1f} %" if score and isinstance(value, (int, float)) else shown(value)
     return (
-        f'<div class="tile"><b>{escaped(shown_score(value) if score else shown(value))}</b><span>{TILES[name]}</span>'
+        f'<div class="tile"><b>{escaped(figure)}</b><span>{TILES[name]}</span>'
         f"{bar(value if is_number(value) else 0) if score else ''}</div>\n"
     )
 
 
 def facts(summary: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """The scalars that no tile and no badge says ("model": "simulated" is one), but not the seconds. A clock gave them,
-    and equal trees give equal pages.
-    """
+    and equal trees give equal pages."""
     flags = flags_of(summary)
     for name, value in summary.items():
         if name not in (*TILES, *flags, "seconds") and value not in flags and not isinstance(value, (dict, list)):

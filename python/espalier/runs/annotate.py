@@ -34,11 +34,10 @@ def annotate(
     `with_` maps "judge" (pairs of siblings), "prm" (a process reward for every step) or "cold_start" (gold chains told
     as steps) to the model to ask, as (URL or "simulated", name), (a function, its fingerprint) or "gguf:FILE", or to
     None for the run's own. It maps "embedding" (how well answers agree) to an encoder, as (URL, name), "gguf:FILE" or
-    (a function, its fingerprint). An annotation replaces an earlier one of its name. Answers go to the
-    run's journal. The run's files are replaced unless a question is left open, or the folder `out` gets
-    them all. `constrain` (off, always or draft) says whether the replies follow a grammar (as in the run). Further
-    settings are those of `expand` that change no result, such as in_flight, and `set`, whose options replace those of
-    the run.
+    (a function, its fingerprint). An annotation replaces an earlier one of its name. Answers go to the run's journal.
+    The run's files are replaced unless a question is left open, or the folder `out` gets them all. `constrain` (off,
+    always or draft) says whether the replies follow a grammar (as in the run). Further settings are those of `expand`
+    that change no result, such as in_flight, and `set`, whose options replace those of the run.
 
     Raises InputError if `run` holds no run that grew trees, ValueError for an unknown annotation or a missing model.
     """

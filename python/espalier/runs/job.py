@@ -134,11 +134,7 @@ def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Un
 
 
 def answer(*, progress: Callable[[Progress], None] | None = None, **settings: Unpack[RunSettings]) -> RunResult:
-    """Answers a file of questions by the method's inference form, which sees no gold. Writes answers.jsonl and other
-    files.
-
-    Settings as for `expand`.
-    """
+    """Answers a file of questions by the method's inference form, which sees no gold. Settings as for `expand`."""
     return told(run_job("answer", settings, warning(progress)))
 
 

@@ -120,12 +120,10 @@ MEMORY = 16 << 20
 
 
 def merge(shards: Sequence[str | os.PathLike[str]], *, out: str | os.PathLike[str], journal: bool = True) -> RunResult:
-    """Merges the folders of all shards of a run into the folder `out`, which then holds the files of the run that was
-    never cut into shards.
+    """Merges the folders of all shards of a run, in any order, into the folder `out`.
 
-    The folders may come in any order. `journal` = False leaves their journals where they are, so that `rescore` of the
-    merged run is not possible. Raises InputError that names a folder that is no finished shard, or does not fit the
-    others, and shards that are missing.
+    `journal` = False leaves their journals where they are, so that `rescore` of the merged run is not possible. Raises
+    InputError that names a folder that is no finished shard, or does not fit the others, and shards that are missing.
     """
     if not shards:
         raise ValueError("there is nothing to merge: name the folders of all shards")

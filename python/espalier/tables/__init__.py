@@ -82,7 +82,8 @@ class RunTables:
     @cached_property
     def answers(self) -> Table:
         """One row per question."""
-        spent = {row.text("id"): row.data for row in self._rows("costs")} if self._has("costs") else {}
+        costs = self._rows("costs") if (self.folder / "costs.jsonl").is_file() else ()
+        spent = {row.text("id"): row.data for row in costs}
         answers = ((row.text("id"), row.data) for row in self._rows("answers"))
         rows = ({**row, **spent.get(question, {}), "question_id": question} for question, row in answers)
         return Table("answers", rows, ANSWERS)
@@ -116,9 +117,6 @@ class RunTables:
         target.mkdir(parents=True, exist_ok=True)
         tables = [self.answers, self.nodes, self.costs, *self.products.values()]
         return [table.to_parquet(target / f"{table.name}.parquet") for table in tables if table.columns]
-
-    def _has(self, name: str) -> bool:
-        return (self.folder / f"{name}.jsonl").is_file()
 
     def _rows(self, name: str) -> Iterator[Fields]:
         return (Fields(row.where, row.fields) for row in read_rows(self.folder / f"{name}.jsonl"))

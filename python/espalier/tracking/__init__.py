@@ -27,8 +27,7 @@ FIGURES = ("questions_done", "questions", "calls", "tokens", "best_reward", "sec
 
 
 class Tracker:
-    """Tells sinks how far a run is, when it begins and whenever more of its questions are done: a `progress` of
-    `expand` and `answer`, also of several runs one after the other.
+    """Tells sinks how far a run is: a `progress` of `expand` and `answer`, also of several runs one after the other.
 
     An exception of a sink stops the run, which can be continued.
     """

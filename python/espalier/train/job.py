@@ -34,8 +34,7 @@ def need_one_process(options: TrainOptions) -> None:
 
 
 def train(options: TrainOptions, view: ProgressView | None = None) -> Trained:
-    """Runs the stage of these options. A training that was stopped goes on from its last checkpoint, and a finished one
-    is recognised.
+    """Runs the stage of these options. A stopped one goes on from its last checkpoint, a finished one is recognised.
 
     Raises MissingPart, InputError for bad data or another training in the folder, ValueError for a bad option, and
     Error for too little memory, a loss that is no number or a disk that is full.

@@ -118,8 +118,7 @@ def by_process_reward(run: Path, questions: int) -> Kept:
 
 
 def rft(options: RftOptions, view: ProgressView | None = None) -> Trained:
-    """Samples, keeps and trains. OUT has `samples` (a run), `rows`, what was kept in kept.json, and `model`, which in
-    the end is also in OUT itself. What is finished is recognised, so a command that was stopped goes on.
+    """Samples, keeps and trains. What is finished is recognised, so a command that was stopped goes on.
 
     Raises as a run and as `train sft` do, and InputError where nothing is kept.
     """

@@ -1,12 +1,7 @@
 """The texts of which a value model says two numbers and a process reward model one, in training and behind a server.
 
-That of a value model is what a search sends to a value server (DecoupleRAG): the question, and every step with its
-thought, its action and the documents found. The plan value is read behind the last thought, where the paper has
-`<thought>`. The search value is read behind the documents, where the paper has `<search>`.
-
-That of a process reward model is what `espalier annotate --with prm=URL` sends: question, history and newest step, a
-paragraph each. A text that is too long loses the oldest part of its history. The question and the newest step are never
-cut.
+A text that is too long loses the oldest part of its history. The question and the newest step are never cut
+(docs/train.md).
 """
 
 import re

@@ -156,14 +156,11 @@ def given(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> dic
 
 
 def kept(action: argparse.Action, value: Any) -> Any:
-    """An option's value. Addresses, recognised by the option's help, lose their secrets."""
-    addressed = any(word in str(action.metavar) for word in ("URL", "MODEL"))
-    return joined(action.dest, value, without_secrets(value)) if addressed and "://" in value else value
-
-
-def without_secrets(value: str) -> str:
-    """Text with its addresses as the library shows them: without user, password, query and fragment."""
-    return re.sub(r"([a-z][a-z0-9+.-]*://)(?:[^/?#\s]*@)?([^?#\s,*]*)(?:[?#][^\s,*]*)?", r"\1\2", value, flags=re.I)
+    """An option's value. Addresses, recognised by the option's help, lose user, password, query and fragment."""
+    if not any(word in str(action.metavar) for word in ("URL", "MODEL")) or "://" not in value:
+        return value
+    secrets = r"([a-z][a-z0-9+.-]*://)(?:[^/?#\s]*@)?([^?#\s,*]*)(?:[?#][^\s,*]*)?"
+    return joined(action.dest, value, re.sub(secrets, r"\1\2", value, flags=re.I))
 
 
 class Recorded(ProgressView):
