@@ -69,6 +69,24 @@ def test_a_run_in_rounds_ends_in_the_bytes_of_an_online_run(files: Path, tmp_pat
     assert sorted(json.dumps(row["body"] | {"n": 1}, sort_keys=True) for row in sent) == asked
 
 
+def unsure(request: dict[str, Any]) -> tuple[int, bytes]:
+    """A reply of which one token is improbable, and the mean one is not."""
+    text = "I think of Rome. So the answer is: Rome."
+    each = [{"token": letter, "logprob": -0.01 - (letter == "R")} for letter in text]
+    choice = {"index": 0, "message": {"content": text}, "finish_reason": "stop", "logprobs": {"content": each}}
+    usage = {"prompt_tokens": 7, "completion_tokens": len(text)}
+    return 200, json.dumps({"choices": [choice], "usage": usage}).encode()
+
+
+def test_a_method_that_reads_each_tokens_probability_reads_that_of_a_batch(files: Path, tmp_path: Path):
+    words = [*inputs(files), "--limit", 2, "--model-name", "m", "--method", "flare", "--server", "vllm", "--out"]
+    with ModelServer(unsure) as server:
+        good("answer", *words, tmp_path / "online", "--constrain", "off", "--model", server.url)
+    finish([*words, tmp_path / "rounds", "--constrain", "off", "--task", "answer"], tmp_path / "rounds", unsure)
+    trees, same = (tmp_path / name / "answers.jsonl" for name in ("rounds", "online"))
+    assert trees.read_bytes() == same.read_bytes()
+
+
 def test_a_failed_response_is_asked_again_and_a_stranger_is_counted(files: Path, tmp_path: Path):
     out = tmp_path / "run"
     first = espalier("batch", "prepare", *job(files, out))

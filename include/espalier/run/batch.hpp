@@ -102,7 +102,7 @@ struct SentRequest {
   static SentRequest of(const output::detail::JsonLine& body) {
     Sampling sampling;
     sampling.stop = body.texts("stop");
-    sampling.logprobs = sampling.keep_tokens = body.has("logprobs");  // these were asked for alike
+    sampling.logprobs = sampling.token_logprobs = sampling.keep_tokens = body.has("logprobs");  // asked for alike
     SentRequest sent{Prompt("", sampling), {}};
     sent.note.source = body.text("model");
     sent.note.attempts = 1;
