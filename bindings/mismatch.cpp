@@ -1,7 +1,6 @@
 #include "errors.hpp"
 
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>

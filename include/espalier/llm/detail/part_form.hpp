@@ -34,7 +34,9 @@ class MarkFree {
   /// Text of up to `most` units, a few less where they do not divide. `most` > 0. `group` may stand as a unit too and
   /// counts as an eighth of them. It begins with a mark of one character.
   [[nodiscard]] FormPtr row(std::uint32_t most, const FormPtr& group = nullptr) const {
-    const FormPtr letter = one_of(plain_letters()), begun = repeat(letter, 0, word - 1);
+    std::string plain_letters(letters);
+    std::erase_if(plain_letters, [this](char c) { return starts_.find(c) != std::string::npos; });
+    const FormPtr letter = one_of(plain_letters), begun = repeat(letter, 0, word - 1);
     const FormPtr other = either({none_of(joined(starts_, letters)), way_out("", "<", plain)});
     const FormPtr unit = either({sequence({begun, other}), repeat(letter, word, word)});
     const FormPtr rare = either({rare_unit(""), around(group)});
@@ -63,11 +65,6 @@ class MarkFree {
   static constexpr std::size_t bracketed = 3;  ///< characters of a beginning in an angle bracket
   static constexpr std::size_t any = static_cast<std::size_t>(-1);
 
-  [[nodiscard]] std::string plain_letters() const {
-    std::string rest(letters);
-    std::erase_if(rest, [this](char c) { return starts_.find(c) != std::string::npos; });
-    return rest;
-  }
   [[nodiscard]] FormPtr rare_unit(std::string_view without) const {
     return sequence({repeat(beginning("", without), 0, run - 1), way_out("", without, any)});
   }
