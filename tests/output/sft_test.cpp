@@ -230,9 +230,7 @@ TEST_CASE("the pairs of a tree with every kind of node, worked out by hand") {
 TEST_CASE("the chosen steps put together are the completions of the SFT rows") {
   for (const std::string& hostile : {std::string(), hostile_text()}) {
     const SmallTree t = two_rounds(hostile);
-    std::string sft;
-    output::append_sft_rows(t.record(), short_prompts(), {}, sft);
-    const auto taught = rows_of(sft);
+    const auto taught = rows_of(sft(t));
     const std::string first = taught[0].text("prompt") + taught[0].text("completion"),
                       second = taught[1].text("prompt") + taught[1].text("completion");
     for (const Row& pair : rows_of(dpo(t))) {
@@ -291,9 +289,7 @@ TEST_CASE("where only leaves have a reward, inner nodes are worth the mean of th
   CHECK(pairs_of(rows) == "decision/retrieval 4>1\nexecution/termination 2>3\n");
   // By default the pairs follow the SFT rows, which take the chain with most retrievals.
   CHECK(pairs_of(rows_of(dpo(t))) == "decision/retrieval 4>1\n");
-  std::string sft;
-  output::append_sft_rows(t.record(), short_prompts(), {}, sft);
-  CHECK(rows_of(sft)[0].raw("/provenance/nodes") == "[4]");
+  CHECK(rows_of(sft(t))[0].raw("/provenance/nodes") == "[4]");
   CHECK(rows[0].raw("/provenance/chosen_reward") == "1");
   CHECK(rows[0].raw("/provenance/rejected_reward") == "0.5");
 }

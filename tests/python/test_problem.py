@@ -175,19 +175,6 @@ def test_priors_reach_a_selection_as_shares():
     assert visits(tree) == [20, 10, 10]
 
 
-def test_a_selection_sees_what_is_under_way():
-    bandit, seen = Bandit([1.0, 1.0]), []
-
-    def least(N, Q, P):
-        seen.append((N.tolist(), Q.tolist()))
-        assert N.dtype == np.int64 and Q.dtype == P.dtype == np.float64
-        return -N
-
-    mcts(bandit, [None], bandit.value, select=least, simulations=4, width=2, window=3)
-    assert [sum(N) for N, _ in seen] == [1, 2, 3]
-    assert ([2, 1], [1.0, 1.0]) in seen  # the other is under way: it has the parent's mean
-
-
 def test_siblings_hold_what_a_native_selection_reads():
     seen = []
 
@@ -208,14 +195,18 @@ def test_siblings_hold_what_a_native_selection_reads():
     assert any((s.status == "expanded").any() for s in seen)
 
 
-def test_siblings_tell_finished_visits_from_those_under_way():
-    bandit, seen = Bandit([1.0, 1.0]), []
+def test_a_selection_sees_what_is_under_way_and_siblings_tell_it_from_finished_visits():
+    bandit, arrays, seen = Bandit([1.0, 1.0]), [], []
 
     def least(N, Q, P, *, siblings):
+        arrays.append((N.tolist(), Q.tolist()))
         seen.append((siblings.visits.tolist(), siblings.pending.tolist(), siblings.status.tolist()))
+        assert N.dtype == np.int64 and Q.dtype == P.dtype == np.float64
         return -N
 
     mcts(bandit, [None], bandit.value, select=least, simulations=4, width=2, window=3)
+    assert [sum(N) for N, _ in arrays] == [1, 2, 3]
+    assert ([2, 1], [1.0, 1.0]) in arrays  # the other is under way: it has the parent's mean
     assert seen == [
         ([0, 0], [1, 0], ["open", "open"]),  # the first arm is under way
         ([0, 0], [1, 1], ["open", "terminal"]),  # both are

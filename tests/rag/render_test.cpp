@@ -80,11 +80,6 @@ TEST_CASE("a slot is filled wherever it stands, other braces are plain text, and
   CHECK(offered <= hostile.size());
 }
 
-TEST_CASE("a retriever that found nothing says so") {
-  const Protocol plain{"m", {}, {}};
-  CHECK(render_documents(Passages(), plain).text == "No documents were found.\n");
-}
-
 TEST_CASE("appending changes no other transcript and shares what came before") {
   const Transcript root;
   const Transcript a = root.append(Segment(SegmentKind::thought, ModelText("a")));
