@@ -96,8 +96,7 @@ class Problem(Protocol):
     def propose(self) -> Callable[..., Batch[Sequence[Any]]] | PerRequest[Sequence[Any] | BaseException]:
         """propose(states, kinds, counts): up to so many actions of that kind for each state.
 
-        An action stands alone or in a Proposal with its prior. Actions are compared by ==, and equal ones become one
-        child.
+        An action stands alone or in a Proposal with its prior. Actions that are equal (==) become one child.
         """
 
     @property
@@ -116,8 +115,7 @@ Numbers: TypeAlias = "NDArray[np.float64]"
 class SelectionPolicy(Protocol):
     """A score for each child of a node. The highest is selected, the oldest of equals.
 
-    N: visits, those under way included. Q: mean values, 0 where N is 0, the parent's where all are under
-    way. P: priors.
+    N: visits with those under way. Q: mean values, 0 where N is 0, the parent's where all are under way. P: priors.
     """
 
     def __call__(self, visits: Counts, values: Numbers, priors: Numbers, /) -> ArrayLike: ...

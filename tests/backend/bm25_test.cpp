@@ -1,6 +1,5 @@
 #include <espalier/backend/bm25.hpp>
 #include <espalier/core/batch_service.hpp>
-#include <espalier/core/seed.hpp>
 #include <espalier/rag/text.hpp>
 
 #include <doctest/doctest.h>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/backend/http/endpoint.hpp>
-#include <espalier/core/error.hpp>
 #include <espalier/core/service.hpp>
 #include <espalier/llm/passage.hpp>
 #include <espalier/llm/prompt.hpp>

@@ -1,7 +1,5 @@
 #include <espalier/backend/journal.hpp>
-#include <espalier/backend/journal/store.hpp>
 #include <espalier/backend/sqlite_store.hpp>
-#include <espalier/core/batch_service.hpp>
 #include <espalier/llm/scheduler.hpp>
 
 #include "temporary_folder.hpp"

@@ -1,6 +1,4 @@
 #include <espalier/backend/bm25.hpp>
-#include <espalier/backend/detail/lexical/search.hpp>
-#include <espalier/backend/lexical/builder.hpp>
 #include <espalier/core/seed.hpp>
 
 #include "temporary_folder.hpp"

@@ -1,6 +1,5 @@
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/detail/index/checked_writer.hpp>
-#include <espalier/backend/index/checked_file.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
 
 #include "temporary_folder.hpp"

@@ -791,9 +791,10 @@ TEST_CASE("bad options are named") {
     CHECK(test::holds(error, "'extra_body'"));
     CHECK(!test::holds(error, "hunter2"));
   }
-  for (const char* bad : {"x", ":{question}", "={question}", "x:1", "x y:{question}", "x\r\ny:{question}",
-                          "x:{question}\r\ny: 1", "x:{question}\xc3\xa9", "x={question}\"", "{question}"})
-    CHECK(test::holds(message([&](auto& o) { o.session = bad; }), "'session'"));
+  for (const char* bad :
+       {"x", ":{question}", "={question}", "x:1", "x y:{question}", "x\r\ny:{question}", "x:{question}\r\ny: 1",
+        "x:{question}\xc3\xa9", "x={question}\"", "{question}", "user={question}"})
+    CHECK(test::holds(message([&](auto& o) { o.session = bad, o.extra_body = R"({"user":2})"; }), "'session'"));
   for (const std::string own :
        {"Authorization", "HOST", "content-length", "Content-Type", "transfer-encoding", "Cookie", "Connection", "model",
         "messages", "prompt", "stream", "n", "seed", "stop", "Tools"})

@@ -3,7 +3,6 @@
 #include "temporary_folder.hpp"
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <fstream>

@@ -1,5 +1,4 @@
 #include <espalier/core/batch_service.hpp>
-#include <espalier/llm/prompt.hpp>
 #include <espalier/llm/scheduler.hpp>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,5 @@
 // Records of a journal: what is accepted is what would have been written.
 #include <espalier/backend/detail/journal/codec.hpp>
-#include <espalier/core/error.hpp>
 
 #include "fuzzing.hpp"
 

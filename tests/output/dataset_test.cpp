@@ -109,6 +109,7 @@ TEST_CASE("bad input is refused with file, line and field") {
   const std::string first = good + "\n";
   CHECK(refusal("") == "f.jsonl: is empty");
   CHECK(refusal("\n \r\n") == "f.jsonl: is empty");
+  CHECK(refusal(first + std::string(1'000'000, '\n')) == "f.jsonl: holds 1,000,000 blank lines in a row");
   CHECK(refusal(first + "{oops").starts_with("f.jsonl:2: is not JSON: "));
   CHECK(refusal(first + good.substr(0, 30)).starts_with("f.jsonl:2: is not JSON: "));
   CHECK(refusal(good + " {}").starts_with("f.jsonl:1: is not JSON: "));

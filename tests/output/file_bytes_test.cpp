@@ -48,9 +48,9 @@ TEST_CASE_FIXTURE(test::InFolder, "files are read as they are or decompressed; c
   CHECK(read_all(folder / "padded") == text);
   std::string flipped = packed;
   flipped[packed.size() / 2] = static_cast<char>(flipped[packed.size() / 2] ^ 0x10);
-  for (const std::string& bytes :
-       {packed.substr(0, packed.size() / 2), packed.substr(0, packed.size() - 1), flipped, packed + packed.substr(1),
-        packed + packed.substr(3), packed + packed.substr(0, 5), packed + "\n", packed + zeros + "rubbish"}) {
+  for (const std::string& bytes : {packed.substr(0, packed.size() / 2), packed.substr(0, packed.size() - 1), flipped,
+                                   packed + packed.substr(1), packed + packed.substr(3), packed + packed.substr(0, 5),
+                                   packed + "\n", packed + zeros + "rubbish", packed + std::string(2 << 20, '\0')}) {
     test::write_bytes(folder / "damaged", bytes);
     CHECK_THROWS_WITH_AS(read_all(folder / "damaged"), doctest::Contains("damaged"), InputError);
   }

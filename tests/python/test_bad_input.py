@@ -13,6 +13,7 @@ from conftest import espalier, inputs, refused
 
 QUESTION = {"id": "q1", "question": "Who?", "golden_answers": ["A"]}
 PASSAGE = {"id": "p1", "title": "T", "contents": "T\ntext"}
+BLANK = "espalier: /dev/fd/63: holds 1,000,000 blank lines in a row\n"
 FULL = "espalier: standard output: No space left on device\n"
 
 
@@ -97,8 +98,9 @@ def test_only_a_file_is_replaced_or_read_more_than_once(files: Path, tmp_path: P
         said = refused(3, "questions", files / "questions.jsonl", "--out", out)
         assert f"{out}: cannot be written: it is no file" in said
     assert espalier("questions", files / "questions.jsonl", "--out", named).returncode == 0
-    line = ["answer", *inputs(files), "--questions", pipe, "--out", tmp_path / "out", "--dry-run"]
-    assert "a pipe gives its text once" in refused(2, *line)
+    for more in ((), ("--dry-run",)):
+        line = ["answer", *inputs(files), "--questions", pipe, "--out", tmp_path / "out", *more]
+        assert f"{pipe}: is read more than once, and a named pipe gives its text once" in refused(3, *line)
     assert null.is_char_device() and pipe.is_fifo() and named.is_symlink() and len(list(tmp_path.iterdir())) == 4
     with pytest.raises(OSError, match="pipe"):
         esp.tracking.jsonl(pipe)({}, 0)
@@ -114,12 +116,17 @@ def test_a_file_that_was_never_written_is_refused_at_once(files: Path, tmp_path:
 
 
 def test_a_pipe_with_an_end_is_read(files: Path, tmp_path: Path):
-    for option, command in {"corpus": ["index", "build"], "questions": ["expand", *inputs(files)]}.items():
+    def done(option: str, number: int, *words: object) -> int:
         end, begin = os.pipe()
-        os.write(begin, b"".join((files / f"{option}.jsonl").read_bytes().splitlines(keepends=True)[:12]))
+        os.write(begin, b"".join((files / f"{option}.jsonl").read_bytes().splitlines(keepends=True)[:number]))
         os.close(begin)
-        assert espalier(*command, f"--{option}", f"/dev/fd/{end}", "--out", tmp_path / option).returncode == 0
-        os.close(end)
+        with os.fdopen(end):
+            return espalier(*words, f"--{option}", f"/dev/fd/{end}", "--out", tmp_path / str(words[0])).returncode
+
+    run = ["expand", *inputs(files), "--limit", 2]
+    assert done("corpus", 12, "index", "build") == 0 == done("corpus", 12, "answer", *run[1:])
+    assert done("questions", 3, *run, "--dry-run") == 0 == done("questions", 3, *run)
+    assert done("questions", 4, *run) == 2  # another file is another run
 
 
 def test_deep_configs_and_large_prompts_are_refused(files: Path, tmp_path: Path):
@@ -147,9 +154,11 @@ def test_too_little_memory_is_said_in_one_line_and_nothing_waits(kind: str):
         *((line, 0, "") for line in ("options | head -1", "options >&-", "--help | head -1", "index build --help >&-")),
         ("journal /none 2>/dev/full", 3, ""),
         *((f"{line} >/dev/full", 3, FULL) for line in ("options", "--version", "--help", "index build -h")),
+        *((f"{line} <(yes '')", 3, BLANK) for line in ("questions --out q", "index build --out i --corpus")),
+        ("answer --out o --dry-run --questions <(yes '')", 3, "espalier: /dev/fd/63: holds a mebibyte of blanks\n"),
     ],
 )
-def test_a_reader_that_leaves_ends_a_command_in_peace_and_a_full_disk_is_named(line: str, code: int, said: str):
+def test_odd_ends_of_a_line_leave_no_traceback_and_do_not_hang(line: str, code: int, said: str, tmp_path: Path):
     shell = ["bash", "-c", f"set -o pipefail; {sys.executable} -m espalier.cli {line}"]
-    done = subprocess.run(shell, capture_output=True, text=True)
+    done = subprocess.run(shell, capture_output=True, text=True, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (code, said)

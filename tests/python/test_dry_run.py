@@ -26,14 +26,16 @@ OPTIONS = [
     *(f"batch prepare {more}" for more in ("", "--model-name m --most 0", "--model-name m --server ollama")),
     "batch prepare --model-name m --no-journal",
     *(f"SERVER --set finish_reasons={names}" for names in ("a;b", "'a'")),
+    'SERVER --model http://h:9/v1?session=user={question} --extra-body {"user":1}',
 ]
 FILES = [
     *(f"--prompts w/{name}" for name in (*PROMPTS, "misspelt", "none", "questions.jsonl")),
     *(f"--{option} w/{name}" for option in ("corpus", "questions") for name in ("none", "", "bad.jsonl", "bad.gz")),
     *(f"--journal w/{name}" for name in ("none/j.sqlite", "questions.jsonl", "")),
-    *(f"--track jsonl=w/{name}" for name in ("none/log", "", "questions.jsonl/log")),
-    *(f"--out w/{name}" for name in ("questions.jsonl", "questions.jsonl/below", "damaged")),
-    *("--replay --out w/fresh", "--config w/none.yaml", "--model gguf:w/none.gguf"),
+    *(f"--track jsonl={name}" for name in ("w/none/log", "w/", "w/questions.jsonl/log", "/proc/x")),
+    *(f"--out w/{name}" for name in ("questions.jsonl", "questions.jsonl/below", "damaged", "dangling")),
+    *(f"{line} --out /proc/x" for line in ("", "eval --methods cot", "batch prepare --model-name m")),
+    *("--replay --out w/fresh", "--config w/none.yaml", "--model gguf:w/none.gguf", "--journal /proc/j"),
     *("SERVER --retriever faiss:w/none --encoder http://h:9/v1", "--model hf:w/none"),
     "eval --methods cot --corpus w/none",
     *("--method decouple --values w/none --encoder http://h:9/v1", "batch prepare --model-name m --corpus w/none"),
@@ -51,6 +53,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (folder / name / ("rolout.txt" if name == "misspelt" else "rollout.txt")).write_bytes(text)
     for name in ("bad.jsonl", "bad.gz"):
         (folder / name).write_bytes(b"\x1f\x8bnonsense\n")
+    (folder / "dangling").symlink_to(folder / "nowhere")
     (folder / "damaged").mkdir()
     (folder / "damaged" / "run.json").write_text("{nonsense")
     assert espalier("answer", *inputs(folder), "--out", folder / "held").returncode == 0
@@ -66,4 +69,5 @@ def test_a_dry_run_refuses_what_the_run_refuses(code: int, line: str, world: Pat
     before = sorted(world.rglob("*"))
     dry = espalier(*words, "--dry-run")
     assert (dry.returncode, sorted(world.rglob("*")), list(tmp_path.iterdir())) == (code, before, []), dry.stderr
-    assert espalier(*words).returncode == code
+    run = espalier(*words)
+    assert run.returncode == code and run.stderr.endswith(dry.stderr)

@@ -1,5 +1,4 @@
 #include <espalier/method/registry.hpp>
-#include <espalier/output/flat_json.hpp>
 #include <espalier/run/detail/harvest.hpp>
 #include <espalier/run/detail/stops.hpp>
 #include <espalier/run/run_record.hpp>

@@ -1,6 +1,5 @@
 #include <espalier/backend/openai.hpp>
 #include <espalier/backend/sqlite_store.hpp>
-#include <espalier/core/hash.hpp>
 #include <espalier/run/job.hpp>
 
 #include "../backend/fault_server.hpp"

@@ -1,6 +1,5 @@
 #include <espalier/method/registry.hpp>
 #include <espalier/run/detail/configure.hpp>
-#include <espalier/run/settings.hpp>
 #include <espalier/run/settings_table.hpp>
 
 #include "../backend/temporary_folder.hpp"

@@ -65,7 +65,7 @@ class OpenAi final : public detail::HttpService<Prompt, Completion> {
       : HttpService(std::move(client), options.http.max_in_flight),
         options_(std::move(options)),
         request_(options_.model, options_.chat, options_.extra_body, options_.stream, options_.thinking),
-        session_(options_.session),
+        session_(options_.session, options_.extra_body),
         key_(detail::read_api_key(options_.api_key_env, options_.api_key_file)),
         server_(options_.server, detail::fleet_of(options_), key_, options_.http, options_.on_server, this->client()),
         fleet_(detail::fleet_of(options_)) {

@@ -37,7 +37,11 @@ class FileBytes : public std::streambuf {
  protected:
   int_type underflow() override {
     std::string_view got;
-    while (got.empty() && (!left_.empty() || load())) got = packed_ ? unpacked() : std::exchange(left_, {});
+    const std::uint64_t before = loaded_;
+    while (got.empty() && (!left_.empty() || load())) {
+      got = packed_ ? unpacked() : std::exchange(left_, {});
+      if (got.empty() && loaded_ - before > std::uint64_t(1) << 20) fail("nothing is packed in a mebibyte of it");
+    }
     if (got.empty() && inside_) fail("it is cut short, or something that is not gzip stands behind its data");
     const std::size_t end = got.rfind('\n');
     line_ = end == got.npos ? line_ + got.size() : got.size() - end - 1;

@@ -175,7 +175,8 @@ inline void tsv_to_json(std::string& line, std::vector<std::string>& header, con
 
 /// Calls `take` with every object of a stream of JSON lines, or with every row of a stream that is called .tsv, until
 /// it returns false. Errors call the stream `path`. Blank lines, a byte-order mark and CRLF are accepted. Throws
-/// InputError for a line that is not a JSON object, and for a stream that fails or has no object.
+/// InputError for a line that is no JSON object, a million blank lines in a row, and a stream that fails or has no
+/// object.
 inline void for_each_line(std::istream& file, const std::string& path,
                           const std::function<bool(const JsonLine&)>& take) {
   simdjson::dom::parser parser;
@@ -184,13 +185,15 @@ inline void for_each_line(std::istream& file, const std::string& path,
   std::string name = path;
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   const bool tsv = name.ends_with(".tsv") || name.ends_with(".tsv.gz");
-  std::size_t line = 0, objects = 0;
+  std::size_t line = 0, objects = 0, blank = 0;
   while (std::getline(file, text)) {
     ++line;
     if (line == 1 && (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF") || text.find('\0') < 2))
       throw InputError(path, 1, "", "is UTF-16, must be UTF-8");
     if (line == 1 && text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-    if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+    blank = text.find_first_not_of(" \t\r") == std::string::npos ? blank + 1 : 0;
+    if (blank == 1'000'000) throw InputError(path, 0, "", "holds 1,000,000 blank lines in a row");
+    if (blank > 0) continue;
     if (tsv) tsv_to_json(text, header, path, line);
     if (text.empty()) continue;
     simdjson::dom::element element;

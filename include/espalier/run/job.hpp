@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/backend/chat/user_fields.hpp>
-#include <espalier/core/error.hpp>
 #include <espalier/method/match_budget.hpp>
 #include <espalier/method/registry.hpp>
 #include <espalier/output/dataset.hpp>
@@ -12,8 +11,6 @@
 #include <espalier/run/detail/stops.hpp>
 #include <espalier/run/prompt_trial.hpp>
 #include <espalier/run/run_record.hpp>
-#include <espalier/run/settings.hpp>
-#include <espalier/run/work_folder.hpp>
 #include <espalier/version.hpp>
 
 #include <fmt/format.h>

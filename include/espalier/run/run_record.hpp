@@ -1,7 +1,5 @@
 #pragma once
 
-#include <espalier/core/error.hpp>
-#include <espalier/core/hash.hpp>
 #include <espalier/core/input_file.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/output/flat_json.hpp>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <espalier/core/atomic_file.hpp>
-#include <espalier/core/error.hpp>
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
@@ -11,6 +10,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -45,6 +45,12 @@ inline void write_file(const std::filesystem::path& path, std::string_view text)
   AtomicFile file(path.string());
   file.write(text);
   file.commit();
+}
+
+/// True if something can be made in a folder that is there. What is made to try it is taken away again.
+inline bool takes_files(const std::filesystem::path& folder) {
+  std::string tried = (folder / ".espalier-XXXXXX").string();
+  return ::mkdtemp(tried.data()) && ::rmdir(tried.c_str()) == 0;
 }
 
 /// A lock on the file `run.lock` of a folder. Only its holder works in the folder. The file's text names the holder.
@@ -113,12 +119,13 @@ class FolderLock {
 class WorkFolder {
  public:
   /// Makes the folder if it is not there, locks it, and ends or undoes what a process that died there was about. `work`
-  /// as for FolderLock. `dry`: only looks. Throws InputError that names the path, or who works there.
+  /// as for FolderLock. `dry`: leaves nothing behind. Throws InputError that names the path, or who works there.
   WorkFolder(std::filesystem::path folder, const std::string& work, bool dry = false) : folder_(std::move(folder)) {
     with_files([&] {
-      if (dry) return look(work);
+      look();
+      if (dry && std::filesystem::exists(folder_ / "run.lock")) const FolderLock free(folder_, work);
+      if (dry) return;
       std::filesystem::create_directories(folder_);
-      if (!std::filesystem::is_directory(folder_)) throw InputError(folder_.string(), 0, "", "is not a folder");
       lock_ = std::make_unique<FolderLock>(folder_, work);
       place();
       std::filesystem::remove_all(next());
@@ -153,12 +160,11 @@ class WorkFolder {
   }
 
  private:
-  void look(const std::string& work) const {
-    std::filesystem::path there = std::filesystem::absolute(folder_);
-    while (!std::filesystem::exists(there)) there = there.parent_path();
-    if (!std::filesystem::is_directory(there) || ::access(there.c_str(), W_OK | X_OK) != 0)
-      throw InputError(folder_.string(), 0, "", "is no folder that can be written to");
-    if (std::filesystem::exists(folder_ / "run.lock")) const FolderLock free(folder_, work);
+  void look() const {
+    std::filesystem::path made = folder_, there = std::filesystem::absolute(folder_);
+    for (; !std::filesystem::exists(std::filesystem::symlink_status(there)); there = there.parent_path()) made = there;
+    if (!takes_files(there))
+      throw InputError(made.string(), 0, "", std::string("cannot be written: ") + std::strerror(errno));
   }
   /// Moves the files of `run.whole` to their places, if it exists.
   void place() const {

@@ -37,8 +37,7 @@ def taken(settings: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]
 
 
 def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits of a check: the user's, else 30 s for what is asked over the network. A model in this process may take
-    as long as in a run."""
+    """The limits of a check: the user's, else 30 s for what is asked over the network, and none for models here."""
     models = [settings.get("model"), *(model for model, _ in (settings.get("models") or {}).values())]
     default = {} if any(map(source_of, models)) else dict.fromkeys(LIMITS, SECONDS)
     return {"attempts": 1, **default, **taken(settings, LIMITS)}

@@ -135,8 +135,7 @@ class TraceNode:
 
 @dataclass(frozen=True)
 class Trace:
-    """The branches of one question. Their texts, joined from a prompt down to the next one, are what the policy sees
-    and writes."""
+    """The branches of one question. Their texts, joined down to a prompt, are what the policy sees and writes."""
 
     origin: Origin
     question: str

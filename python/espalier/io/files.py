@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, BinaryIO
 
 from .. import _core
@@ -18,6 +19,7 @@ from .text import json_escape
 
 FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 """Errors of a write, which name no file by themselves."""
+PIPE = re.compile(r"/dev/stdin|/(?:dev|proc/self)/fd/(\d+)")
 LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 
 
@@ -25,6 +27,23 @@ def opened(path: str | os.PathLike[str]) -> BinaryIO:
     """A file to read, or a pipe. Raises OSError where there is none, InputError for what may have no end."""
     Path(path).stat()
     return os.fdopen(_core.open_input(os.fspath(path)), "rb")
+
+
+def keep_piped(path: object) -> None:
+    """Puts a file of its text in the place of a pipe such as `<(command)` and /dev/stdin, to be read more than once.
+    Raises InputError for a named pipe and for one that may have no end."""
+    if not isinstance(path, (str, os.PathLike)) or not Path(path).is_fifo():
+        return
+    if not (place := PIPE.fullmatch(os.fspath(path))):
+        raise InputError(f"{path}: is read more than once, and a named pipe gives its text once: name a file")
+    blank = 0
+    with opened(path) as pipe, TemporaryFile() as kept:
+        while block := pipe.read(1 << 16):
+            kept.write(block)
+            blank = 0 if block.strip() else blank + len(block)
+            if blank > 1 << 20 or kept.tell() > 1 << 30:
+                raise InputError(f"{path}: holds {'a mebibyte of blanks' if blank else 'more than a gibibyte'}")
+        os.dup2(kept.fileno(), int(place[1] or 0))
 
 
 def read_text(path: str | os.PathLike[str], most: int = 1 << 30) -> str:
@@ -59,8 +78,7 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def file_of(run: Path, name: str) -> Path:
-    """A file that every finished run has, once its files are those of one moment. Raises InputError that says what is
-    there in place of such a run, and what to do."""
+    """A file of a finished run, with all of one moment. Raises InputError that says what is there, and what to do."""
     _core.settle(run)
     if (run / name).exists():
         return run / name
@@ -88,9 +106,7 @@ def record_of(run: Path) -> dict[str, Any]:
 def working(folder: str | os.PathLike[str], work: str, *, shared: bool = False) -> Iterator[Path]:
     """Keeps others out of a folder, and gives another within for new files: they take their places in `folder` at the
     end, all of them or, after an error, none. `work` is what others are told. Files that hold no prompts are `shared`
-    with other users of the machine, as the umask says.
-
-    Raises InputError that says who works there.
+    with other users of the machine, as the umask says. Raises InputError that says who works there.
     """
     held = _core.WorkFolder(folder, work)
     try:

@@ -186,7 +186,7 @@ def read_rows(source: str | os.PathLike[str]) -> Iterator[Row]:
             if name.endswith((".csv", ".tsv")):
                 yield from _cells(path, file, "excel" if name.endswith(".csv") else "excel-tab")
             elif name.endswith((".jsonl", ".ndjson")):
-                yield from _numbered(_lines(path, file))
+                yield from _numbered(_lines(path, _ended(path, file)))
             else:
                 yield from _json(path, file)
     except UnicodeDecodeError:
@@ -212,26 +212,36 @@ def unpacked(path: Path) -> Iterator[Any]:
             raise InputError(f"{path}: is damaged: {error}") from None
 
 
+def _ended(path: Path, file: io.TextIOWrapper) -> Iterator[str]:
+    """The lines. Raises InputError for a million blank ones in a row and for a line of a gibibyte."""
+    blank = 0
+    while line := file.readline(1 << 30):
+        blank = 0 if line.strip() else blank + 1
+        if blank == 1_000_000 or len(line) == 1 << 30:
+            what = "1,000,000 blank lines in a row" if blank > 1 else "a line of more than a gibibyte"
+            raise InputError(f"{path}: holds {what}")
+        yield line
+
+
 def _json(path: Path, file: io.TextIOWrapper) -> Iterator[Row]:
     """JSON lines if the first line is a complete object. Otherwise one list, or an object with a list `Data`."""
-    start, blank = file.read(1), ""
-    while start.isspace():
-        blank, start = blank + start, file.read(1)
-    if not start:
-        return
-    if start not in "[{":
+    begin, lines = [""], _ended(path, file)
+    while not begin[-1].strip():
+        begin.append(next(lines, ""))
+        if not begin[-1]:
+            return
+    text = begin[-1]
+    if text.lstrip()[0] not in "[{":
         raise InputError(f"{path}: is neither JSON nor JSON lines (files of CSV, TSV and Parquet are known by name)")
-    text = start
-    if start == "{":
-        text += file.readline()
+    if text.lstrip()[0] == "{":
         try:
             whole = not {"Data", "data"}.isdisjoint(json.loads(text))
         except (ValueError, RecursionError):
             whole = True
         if not whole:
-            yield from _numbered(_lines(path, chain(io.StringIO(blank + text), file)))
+            yield from _numbered(_lines(path, chain(begin[1:], lines)))
             return
-    value = _loaded(text + file.read(), str(path))
+    value = _loaded(text + "".join(lines), str(path))
     if isinstance(value, dict):
         value = value.get("Data", value.get("data"))
     if not isinstance(value, list):
@@ -300,7 +310,7 @@ def _loaded(text: str, where: str) -> Any:
 
 def _cells(path: Path, file: io.TextIOWrapper, dialect: str) -> Iterator[Row]:
     csv.field_size_limit(max(csv.field_size_limit(), CELL))
-    reader = csv.reader(file, dialect, strict=True)
+    reader = csv.reader(_ended(path, file), dialect, strict=True)
     try:
         header = next(reader, [])
         if twice := [name for place, name in enumerate(header) if name and name in header[:place]]:

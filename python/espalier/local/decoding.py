@@ -2,8 +2,7 @@
 
 The noise depends on a row's seed, the step and the token, and on nothing else. Only operations that every device rounds
 alike are used (whole numbers, and sums, products and quotients of floats), so it is equal to the bit in any batch, on
-any processor. A number for each token of a large vocabulary costs a GPU memory traffic and little else, so these have 4
-bytes.
+any processor. Numbers for a large vocabulary cost a GPU memory traffic and little else, so they have 4 bytes.
 """
 
 from __future__ import annotations

@@ -28,8 +28,7 @@ class Transformers(Held):
 
     `fingerprint` names the content of the folder. `keep` is told the prompt, the text and the token ids of each sample,
     with those of its stop string, for a training on the very tokens. Raises InputError for a folder without model,
-    tokenizer or template, ValueError for a device that is not there, Error for too little memory, MissingPart without
-    torch and transformers.
+    tokenizer or template, ValueError for a device that is not there, MissingPart, Error for too little memory.
     """
 
     takes_grammar = True

@@ -1,7 +1,6 @@
 """The head of a report: a run's summary as static HTML, readable without scripts.
 
-Known members have their own place. Every other object in the summary is shown as a table, so a method may add its own
-counts.
+Known members have their own place. Every other object is shown as a table, so a method may add its own counts.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -123,12 +123,11 @@ def told(result: RunResult) -> RunResult:
 def expand(*, progress: Callable[[Progress], None] | None = None, **settings: Unpack[RunSettings]) -> RunResult:
     """Grows the trees of a file of questions and writes trees, training data, answers and a report.
 
-    The settings are listed by `espalier.parts.RunSettings`: the options of `espalier expand`. Call it again with the
-    same settings to continue a stopped run.
+    `espalier.parts.RunSettings` lists the settings, which are the options of `espalier expand`. The same call again
+    continues a stopped run.
 
-    The logger "espalier" warns at once of a server that has not replied for 30 s, and of the first
-    question that a backend leaves open. A view in `progress` shows this itself. At the end the logger warns if much of
-    what the model said could not be read.
+    The logger "espalier" warns at once of a server that has not replied for 30 s and of the first open question, which
+    a view in `progress` shows itself, and at the end if much of what the model said could not be read.
     """
     return told(run_job("expand", settings, warning(progress)))
 

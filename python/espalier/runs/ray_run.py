@@ -205,8 +205,7 @@ def files_at(address: str) -> tuple[Any, str]:
 
 
 def keep(folder: Path, address: str) -> None:
-    """Copies a finished shard. The file that ends in .whole comes last, so nobody reads half a copy, and two copies of
-    one shard do not mix."""
+    """Copies a finished shard. The file that ends in .whole comes last: no copy is read half, and no two mix."""
     files, root = files_at(address)
     copy = f"{root}/{folder.name}-{uuid4().hex}"
     files.makedirs(copy, exist_ok=True)

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from .. import _core
+from ..io.files import keep_piped
 
 
 def split(setting: str, address: str) -> tuple[str, dict[str, str]]:
@@ -28,8 +29,10 @@ def joined(setting: str, address: str, shown: str) -> str:
 
 
 def addressed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings with bare addresses, beside what these named. Raises ValueError for what is bad or said twice."""
+    """The settings with bare addresses, what these named, and kept pipes. Raises ValueError for what is bad."""
     plain = dict(settings)
+    for name in ("questions", "corpus"):
+        keep_piped(plain.get(name))
     for setting, parts in PARTS.items():
         address = plain.get(setting)
         if not isinstance(address, str):

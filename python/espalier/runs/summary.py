@@ -206,8 +206,7 @@ def expected(method: str, purpose: str) -> str:
 
 
 def unread_warning(summary: Mapping[str, Any]) -> str:
-    """What Python says of a run in which a question failed, or too many completions of a purpose, could not be read.
-    "" = nothing."""
+    """What Python says of a run with a failed question, or with a purpose that was often unread. "" = nothing."""
     shares = {name: readable_share([cost]) for name, cost in summary["by_purpose"].items()}
     few = any(share is not None and share < CLEAR for share in shares.values())
     if not summary.get("first_unread") or not (summary["failed"] or few):

@@ -130,8 +130,7 @@ class Method(_core.Method):
     gold answer. Otherwise it grows trees as `expand` does. `models` gives other models to single purposes, such as a
     judge. `encoder` is used for choices by embedding. `values` maps texts to rows of two numbers, plan and search
     (decouple). Both are functions of a list of requests, or parts. `reward` is used in place of the one that the
-    options name, and `prune` may be a policy of one's own. `prompts` is a folder of prompts to use in place of the
-    built-in ones.
+    options name, and `prune` may be a policy of one's own. `prompts`: a folder that replaces built-in prompts.
 
     Raises ValueError that names an unknown method, option or purpose, or a value that is not allowed.
     """

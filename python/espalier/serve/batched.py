@@ -102,8 +102,7 @@ def encoded(value: object) -> bytes:
 
 class Batched(Generic[In, Out]):
     """Answers `Ask`s. Routes are added to its `host`. `names` are those of its metrics: what is inside, calls of the
-    function, and what they were asked. `refusal`: what a client is told of an error of the function, None = that the
-    server failed."""
+    function, and what they were asked. `refusal`: what clients are told of errors, None = that the server failed."""
 
     def __init__(
         self,

@@ -66,8 +66,7 @@ def from_folder(folder: Path | None) -> tuple[Any, Any, torch.dtype]:
 
 def from_gguf(file: Path | None) -> tuple[Any, Any, torch.dtype]:
     """The weights of a GGUF file as floats. It is read through a folder of its own, because transformers would mix it
-    with a tokenizer beside it. What transformers notes of its quantisation is taken away, because it would refuse to
-    save the model."""
+    with a tokenizer beside it. Notes of a quantisation are taken away, because with them the model is not saved."""
     assert file is not None
     try:
         with tempfile.TemporaryDirectory() as alone:

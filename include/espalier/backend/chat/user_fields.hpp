@@ -1,9 +1,7 @@
 #pragma once
 
-#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/http/json_reader.hpp>
-#include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/llm/unicode.hpp>
 
@@ -112,8 +110,8 @@ class Thinking {
 /// `{question}` becomes 16 hexadecimal digits, a hash of the run's seed and the question's id.
 class Session {
  public:
-  /// "" = none. Throws std::invalid_argument for what cannot be sent.
-  explicit Session(const std::string& option) {
+  /// "" = none. Throws std::invalid_argument for what cannot be sent, or is sent already, as by an `extra_body`.
+  explicit Session(const std::string& option, const std::string& extra_body = "") {
     if (option.empty()) return;
     constexpr std::string_view letters = "-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_abcdefghijklmnopqrstuvwxyz";
     const auto inside = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
@@ -126,6 +124,10 @@ class Session {
     if (taken.find(' ' + espalier::detail::to_lower(option.substr(0, end)) + ' ') != taken.npos)
       throw std::invalid_argument("option 'session' names '" + option.substr(0, end) +
                                   "', which requests have already: choose another, such as X-Session-Id or user");
+    JsonReader json;
+    if (option[end] == '=' && !extra_body.empty() && !read_extra_body(json, extra_body)[option.substr(0, end)].error())
+      throw std::invalid_argument("option 'session' names '" + option.substr(0, end) +
+                                  "', which 'extra_body' has too: leave one of them out");
   }
   /// Marks the body of a message, a JSON object with other fields, or returns a header for it. Question 0 has neither.
   std::string mark(std::string& body, std::uint64_t question) const {

@@ -4,7 +4,6 @@
 #include <espalier/backend/chat/server_dialect.hpp>
 #include <espalier/backend/http/endpoint.hpp>
 #include <espalier/backend/http/fleet.hpp>
-#include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/output/flat_json.hpp>
 #include <espalier/run/settings.hpp>

@@ -1,15 +1,11 @@
 #pragma once
 
-#include <espalier/backend/http/fleet.hpp>
 #include <espalier/backend/journal.hpp>
-#include <espalier/backend/journal/store.hpp>
-#include <espalier/core/error.hpp>
-#include <espalier/core/json_writer.hpp>
 #include <espalier/llm/scheduler.hpp>
 #include <espalier/method/method.hpp>
 #include <espalier/run/backends.hpp>
 #include <espalier/run/detail/retrievers.hpp>
-#include <espalier/run/settings.hpp>
+#include <espalier/run/work_folder.hpp>
 #ifdef ESPALIER_HAS_CURL
 #include <espalier/backend/openai.hpp>
 #endif
@@ -20,8 +16,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -48,8 +46,9 @@ class RunJournal {
     if (replay_ && !std::filesystem::exists(file)) throw InputError(file, 0, "", "there is no journal to replay");
     keep_ = !dry;
 #ifdef ESPALIER_HAS_SQLITE
-    if (!settings.journal.file.empty() && !exists(std::filesystem::absolute(file).parent_path()))
-      throw backend::StoreError(file + ": is in no folder");
+    if (!std::filesystem::exists(file) && !settings.journal.file.empty() &&
+        !takes_files(std::filesystem::absolute(file).parent_path()))
+      throw backend::StoreError(file + ": is in no folder that can be written to: " + std::strerror(errno));
     if (!dry) store_ = std::make_shared<backend::SqliteStore>(file, replay_ ? "" : run);
     else if (std::filesystem::exists(file)) backend::SqliteStore::check(file);
 #else

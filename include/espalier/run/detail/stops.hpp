@@ -1,8 +1,6 @@
 #pragma once
 
-#include <espalier/core/hash.hpp>
 #include <espalier/core/input_file.hpp>
-#include <espalier/core/seed.hpp>
 #include <espalier/run/settings.hpp>
 #include <espalier/search/budget.hpp>
 

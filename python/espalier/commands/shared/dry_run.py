@@ -20,8 +20,6 @@ HELD = "  {} holds a run: the same options and inputs go on with it, others are 
 
 def dry_run(task: str, settings: Mapping[str, Any], config: Mapping[str, Any], *, as_json: bool) -> None:
     """Checks options and inputs as a run does, and prints what would be run."""
-    if pipes := [name for name in ("questions", "corpus") if Path(settings.get(name) or "").is_fifo()]:
-        raise ValueError(f"--dry-run reads {pipes[0]} more than once, and a pipe gives its text once: name a file")
     check(task, settings, files=True)
     models = dict(models_here(settings))
     chosen = _core.read_questions(settings["questions"], settings["limit"] or 0, False)

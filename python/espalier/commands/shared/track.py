@@ -4,10 +4,11 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, TypeAlias
 
 from ... import tracking
@@ -36,8 +37,7 @@ def tracked(
 ) -> Job:
     """`run` with trackers, which begin once the run has accepted its folder: not where it was finished before.
 
-    They are told the `scores` of a run that has no open question. Raises ValueError for an unknown tracker, MissingPart
-    where its library is missing.
+    They are told the `scores` of a run that has no open question. Raises ValueError, and MissingPart without a library.
     """
     if not texts:
         return run
@@ -86,8 +86,11 @@ def chosen(text: str) -> Begin:
         raise ValueError(f"--track takes {usage}, not '{text}'")
     if name == "jsonl":
         path = Path(where).absolute()
-        good = not path.is_dir() if path.exists() else path.parent.is_dir()
-        if not (good and os.access(path if path.exists() else path.parent, os.W_OK)):
+        good = not path.is_dir() and os.access(path, os.W_OK)
+        if not path.exists():
+            with suppress(OSError), TemporaryFile(dir=path.parent):
+                good = True
+        if not good:
             raise InputError(f"--track {text}: is a folder, lies in none, or may not be written")
     elif name == "tensorboard":
         tracking.summary_writer()

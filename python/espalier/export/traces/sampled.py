@@ -58,8 +58,7 @@ def missing_close(sampled: Sampled, text: str, tokenizer: Tokenizer) -> list[int
 
 
 def sampled_turns(dialogue: Dialogue, every: Mapping[str, Kept], tokenizer: Tokenizer) -> dict[int, list[int]] | None:
-    """The ids of each turn of the assistant, by its place in the dialogue. None = a turn is not the text of one step as
-    the model wrote it."""
+    """The ids of each assistant's turn, by its place. None = a turn is not one step's text as the model wrote it."""
     kept = every.get(dialogue.origin.tree, {})
     own = {node: one for (node, rollout, _), one in kept.items() if rollout is None}
     nodes = [node for node in dialogue.origin.nodes if node]

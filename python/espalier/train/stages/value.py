@@ -52,8 +52,7 @@ def example_of(dialogue: Dialogue, tokenizer: Tokenizer) -> ValueExample:
 
 
 def collate_values(examples: Sequence[ValueExample], pad: int) -> Batch:
-    """B rows of T tokens. Beside `input_ids` and `weights` [B, T]: for each head its N places [N, 2] (row, token) and
-    values [N]."""
+    """`input_ids` and `weights` [B, T]: B rows of T tokens. Each head's places [N, 2] (row, token) and values [N]."""
     batch = collate(examples, pad)
     for name in NAMES:
         found = [(row, at, value) for row, one in enumerate(examples) for at, value in one.values[name]]

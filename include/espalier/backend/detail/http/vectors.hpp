@@ -2,7 +2,6 @@
 
 #include <espalier/backend/detail/http/service.hpp>
 #include <espalier/backend/http/json_reader.hpp>
-#include <espalier/core/error.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/llm/passage.hpp>
 
