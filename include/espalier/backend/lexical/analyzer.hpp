@@ -25,27 +25,25 @@ class Analyzer {
    public:
     void clear() {
       text_.clear();
-      slices_.clear();
+      ends_.clear();
       length_ = 0;
     }
     void add(std::string_view term) {
-      slices_.push_back({text_.size(), term.size()});
       text_ += term;
+      ends_.push_back(text_.size());
     }
-    [[nodiscard]] std::size_t size() const { return slices_.size(); }
+    [[nodiscard]] std::size_t size() const { return ends_.size(); }
     /// What the text weighs as a passage: its terms, or another number of words.
     [[nodiscard]] std::size_t length() const { return length_ ? length_ : size(); }
     void set_length(std::size_t words) { length_ = words; }
     [[nodiscard]] std::string_view operator[](std::size_t i) const {
-      return std::string_view(text_).substr(slices_[i].begin, slices_[i].size);
+      const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+      return std::string_view(text_).substr(begin, ends_[i] - begin);
     }
 
    private:
-    struct Slice {
-      std::size_t begin, size;
-    };
     std::string text_;
-    std::vector<Slice> slices_;
+    std::vector<std::size_t> ends_;  ///< of the terms in the text
     std::size_t length_ = 0;
   };
 
