@@ -19,8 +19,9 @@
 
 namespace espalier::backend {
 
-/// A retriever: BM25 with Lucene's formula but exact passage lengths (docs page "retrieval"). Copies share one index.
-/// One thread at a time may call one.
+/// A retriever: BM25 with Lucene's formula but exact passage lengths, ln(1 + (N - n + 1/2) / (n + 1/2)) * f /
+/// (f + k1 * (1 - b + b * length / mean length)). A query word counts as often as it occurs. Passages without any query
+/// word are not returned. Equal scores are in corpus order. Copies share one index. One thread at a time may call one.
 class Bm25 {
  public:
   /// Builds an index in memory. Throws std::invalid_argument for a bad option, InputError for a repeated passage id.

@@ -112,8 +112,10 @@ class PairWriter {
 
 }  // namespace detail
 
-/// Appends the tree's preference pairs (DecEx-RAG, section 2.3; docs page "decex") at every node of the chain of the
-/// SFT rows, or on the way to the best answer if no chain is correct. Throws std::invalid_argument for a bad option.
+/// Appends the tree's preference pairs (DecEx-RAG, section 2.3) at every node of the chain of the SFT rows, or on the
+/// way to the best answer if no chain is correct. There are decision pairs (answer or sub-question, own knowledge or
+/// retrieval) and execution pairs (the best of a kind over each worse sibling). The prompt ends where the step begins,
+/// so chosen and rejected hold only the text of that step. Throws std::invalid_argument for a bad option.
 inline void append_dpo_rows(const TreeRecord& record, const rag::PromptSet& prompts, const DpoOptions& options,
                             std::string& out) {
   if (!(options.margin >= 0)) bad_option("margin", options.margin, "0 or more");

@@ -98,8 +98,10 @@ class PolicyForm {
 
 }  // namespace detail
 
-/// Appends the tree's SFT rows (DecEx-RAG, section 2.3; docs page "decex"). Documents are only in the prompt, so they
-/// are never in the loss.
+/// Appends the tree's SFT rows (DecEx-RAG, section 2.3). A correct chain with m retrievals gives m + 1 rows. Row i
+/// shows the question and everything up to the i-th retrieval's documents. Its completion is what the policy writes
+/// next, up to the next query or the final answer. `loss_spans` are [begin, end) in code points of prompt + completion.
+/// Documents are only in the prompt, so they are never in the loss.
 inline void append_sft_rows(const TreeRecord& record, const rag::PromptSet& prompts, const SftOptions& options,
                             std::string& out) {
   const rag::Tree& tree = record.tree;

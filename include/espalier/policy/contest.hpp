@@ -84,10 +84,13 @@ inline std::uint32_t considered_visits(std::uint32_t actions, std::uint32_t simu
 
 }  // namespace detail
 
-/// Exact curtailment: rollouts stop as soon as no outcome of the others can change what is decided (docs page "decex").
-/// The decision is the best of some candidates by their mean of n rewards in [0, 1], and, with a threshold, whether the
-/// best mean is above it. A round is one rollout, of the candidate with the greatest possible mean. Equal bounds are
-/// ordered as equal means are, by the order of the candidates.
+/// Exact curtailment: rollouts stop as soon as no outcome of the others can change what is decided. The decision is the
+/// best of some candidates by their mean of n rewards in [0, 1], and, with a threshold, whether the best mean is above
+/// it. Candidate i is out when its greatest mean is below the least mean of another one, S_i + (n - m_i) < S_j for
+/// equal n. Equal bounds are ordered as equal means are, by the order of the candidates.
+///
+/// A round is one rollout, of the candidate with the greatest possible mean. So a candidate that loses draws no rollout
+/// that could be spared: the best mean is at most the greatest possible one, so until then the loser could still win.
 ///
 /// Sums of zeros and ones are compared exactly. Other sums count as equal up to 1e-9, and then nothing is out.
 class Curtailment {
@@ -137,8 +140,11 @@ class Curtailment {
   std::optional<double> threshold_;
 };
 
-/// Sequential halving over candidates (docs page "decex") with half of all rollouts, K n / 2, and at least one each.
-/// The best of the last ones wins. The contest ends earlier where Curtailment is certain.
+/// Sequential halving over candidates (Karnin et al. 2013) with half of all rollouts, K n / 2, and at least one each.
+/// Phases of equal cost give equal numbers of rollouts to those who are left and keep the better half of them, at least
+/// two. The best of the last ones wins. The contest ends earlier where Curtailment is certain.
+///
+/// With K = 3 and n = 4 each candidate draws 1 rollout and the better two of them 1 more, 5 of 12 in all.
 class Halving {
  public:
   explicit Halving(std::optional<double> threshold = {}) : exact_(threshold) {}

@@ -20,8 +20,9 @@ enum class PriorSource : std::uint8_t {
 };
 
 /// How siblings share their parent's policy. Before a node has all its children, priors are weights. After that, the
-/// priors of the children that are not pruned add up to 1. The numbers of a softmax (docs page "engines") come from
-/// action.logprob (the sum over its tokens, NaN = unknown) and action.tokens (how many).
+/// priors of the children that are not pruned add up to 1. If an action comes without a log-probability, its siblings
+/// share by counts, and the tree's `prior_source` says so. The annotation "logprob" holds the numbers of the softmax,
+/// which come from action.logprob (the sum over its tokens, NaN = unknown) and action.tokens (how many).
 struct Prior {
   PriorSource source = PriorSource::given;
   double tau = 1;  ///< temperature of the softmax, > 0

@@ -45,7 +45,8 @@ class OpenAiRequest {
     return chat_ && body.ids.empty() && !(body.messages.size() == 1 && body.messages[0].role.empty());
   }
 
-  /// The body for samples of one prompt, starting at the first one's index (docs page "servers"). Throws BackendError
+  /// The body for samples of one prompt, starting at the first one's index. Sampled requests have the seed
+  /// (prompt.seed() + sample) mod 2^31, which every server accepts. Greedy requests have none. Throws BackendError
   /// (permanent) for something that this kind of server does not support.
   [[nodiscard]] std::string write(std::span<const Prompt> samples, const Dialect& dialect) {
     const Prompt& first = samples.front();

@@ -122,8 +122,9 @@ inline Baseline adaptive_rag() {
 }
 
 // FLARE (Jiang et al. 2023) writes one sentence ahead. If the model is not sure of it, the sentence becomes a query
-// without the tokens it is least sure of, and is written again with what was found (docs page "baselines"). It looks 64
-// tokens ahead.
+// without the tokens it is least sure of, and is written again with what was found. It looks 64 tokens ahead. The
+// model is sure if each token of the sentence has at least the probability `threshold`. Where a server gives only the
+// sum of the log-probabilities, exp(mean log-probability) is compared, and the query is the whole sentence.
 
 /// The tokens of a reply that belong to a sentence. Empty if they are not given or do not spell it.
 inline std::vector<Completion::TokenLogprob> tokens_of(const std::string& sentence,

@@ -162,8 +162,10 @@ inline Baseline generate_then_retrieve() {
       .defaults = {.documents = 3}};
 }
 
-// Self-RAG (Asai et al. 2024) by prompts (docs page "baselines"). It decides whether to retrieve, answers once from
-// each passage, criticises each answer, and keeps the best.
+// Self-RAG (Asai et al. 2024) by prompts. It decides whether to retrieve, answers once from each passage, criticises
+// each answer, and keeps the best by exp(mean log-probability) + relevance + support + utility / 2. The published
+// reflection tokens are trained. Here calls replace them. Without log-probabilities that term is 0 for all answers,
+// and the decision has the probability 0 or 1.
 
 /// The score of an answer: the published sum with the weights 1, 1 and 0.5, and utility mapped from [0, 1] to [-1, 1].
 inline double self_rag_score(double mean_logprob, double relevance, double support, double utility) {

@@ -24,9 +24,13 @@ namespace espalier::method {
 
 namespace detail {
 
-/// The environment of the tree, with one layer per round (docs page "decex"). In the form `policy`, every round draws
-/// the policy's own next steps. The first n steps drawn at a node are the first steps of the rollouts that valued it:
-/// they have the same seeds.
+/// The environment of the tree, with one layer per round. The first round draws a sub-question. In later rounds the
+/// termination prompt decides between an answer and the next sub-question. An open sub-question is answered from memory
+/// or by a search. After T_max rounds the answer is forced.
+///
+/// In the form `policy`, every round draws the policy's own next steps. Answers are the decision to stop, queries the
+/// decision to go on. What the policy knows by heart stands in its thought, so there is no decision to retrieve. The
+/// first n steps drawn at a node are the first steps of the rollouts that valued it: they have the same seeds.
 class DecExRagEnvironment {
  public:
   using State = rag::State;

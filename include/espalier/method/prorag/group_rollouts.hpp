@@ -105,9 +105,10 @@ inline std::vector<std::vector<double>> advantages(const AdvantageOptions& optio
   return all;
 }
 
-/// Appends a row for every trajectory of a group, that is, every chain below the tree's root (docs page "prorag"). It
-/// holds the response as histories show it, and its steps as [begin, end) in code points. A step that could not be read
-/// stands as the model wrote it. Writes nothing without gold.
+/// Appends a row for every trajectory of a group, that is, every chain below the tree's root. A row holds the response
+/// as histories show it, its steps as [begin, end) in code points, and the rewards and advantages of Eq. 5-8. Documents
+/// are in no step. Writes nothing without gold. A step that could not be read stands as the model wrote it, and ends
+/// its trajectory. A trajectory without an answer has an F1 of 0. Characters stand for tokens.
 inline void append_group_rollouts(const output::TreeRecord& record, const rag::PromptSet& prompts,
                                   const AdvantageOptions& options, rag::Profile profile, std::string& out) {
   const rag::Tree& tree = record.tree;

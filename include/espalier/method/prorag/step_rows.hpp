@@ -44,7 +44,8 @@ struct WeightedSpan {
 };
 
 /// The weights of a completion (ProRAG, Eq. 1): lambda for all its marks, 1 for the rest. With lambda = 0 they are
-/// those of the published code (docs page "prorag"). The spans are in order and cover the completion.
+/// those of the published code: 5 for the marks of an answer, 3 for those of a query or conclusion, 2 for the mark that
+/// closes a thought, 1 for the one that opens it. The spans are in order and cover the completion.
 inline std::vector<WeightedSpan> token_weights(std::string_view completion, const Protocol& protocol,
                                                double lambda = 0) {
   struct Weights {

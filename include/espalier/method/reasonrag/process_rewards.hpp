@@ -37,7 +37,8 @@ struct ProcessRewardOptions {
   }
 };
 
-/// Rewards of a search's steps, from the leaves up (docs page "reasonrag"). Index = node. Nothing for nodes that were
+/// Rewards of a search's steps, from the leaves up (ReasonRAG). A node with an answer has F1 * alpha^depth. An inner
+/// node has the mean of its children that have a reward, weighted by visits. Index = node. Nothing for nodes that were
 /// never visited, and nothing without gold.
 inline std::vector<std::optional<double>> process_rewards(const rag::Tree& tree, const ProcessRewardOptions& options) {
   using Leaves = ProcessRewardOptions::Leaves;
