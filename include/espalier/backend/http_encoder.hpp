@@ -3,6 +3,7 @@
 #include <espalier/backend/detail/http/vectors.hpp>
 #include <espalier/backend/http/client.hpp>
 #include <espalier/backend/index/vectors.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/core/ledger.hpp>

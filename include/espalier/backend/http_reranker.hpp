@@ -1,6 +1,7 @@
 #pragma once
 
 #include <espalier/backend/detail/http/service.hpp>
+#include <espalier/backend/http/client.hpp>
 #include <espalier/backend/http/json_reader.hpp>
 #include <espalier/backend/rerank.hpp>
 #include <espalier/core/hash.hpp>

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <espalier/backend/detail/http/service.hpp>
+#include <espalier/backend/http/client.hpp>
 #include <espalier/backend/http/json_reader.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/llm/passage.hpp>

@@ -1,11 +1,17 @@
 #pragma once
 
+#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/chat/openai_request.hpp>
 #include <espalier/backend/chat/reply.hpp>
 #include <espalier/backend/chat/server_dialect.hpp>
+#include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/detail/http/service.hpp>
+#include <espalier/backend/http/client.hpp>
 #include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/json_reader.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
+#include <espalier/llm/prompt.hpp>
 
 #include <algorithm>
 #include <cstddef>

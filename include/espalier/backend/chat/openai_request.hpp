@@ -1,8 +1,11 @@
 #pragma once
 
+#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/chat/user_fields.hpp>
 #include <espalier/backend/detail/chat/grammar_field.hpp>
+#include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/detail/chat/tools.hpp>
+#include <espalier/backend/http/json_reader.hpp>
 #include <espalier/core/json_writer.hpp>
 #include <espalier/llm/prompt.hpp>
 

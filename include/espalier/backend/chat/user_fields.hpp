@@ -1,7 +1,9 @@
 #pragma once
 
+#include <espalier/backend/chat/dialect.hpp>
 #include <espalier/backend/detail/chat/refusal.hpp>
 #include <espalier/backend/http/json_reader.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/core/hash.hpp>
 #include <espalier/llm/unicode.hpp>
 

@@ -2,7 +2,10 @@
 
 #include <espalier/backend/detail/http/loop.hpp>
 #include <espalier/backend/detail/http/transfer.hpp>
+#include <espalier/backend/http/endpoint.hpp>
 #include <espalier/backend/http/fleet.hpp>
+#include <espalier/backend/http/json_reader.hpp>
+#include <espalier/core/error.hpp>
 #include <espalier/core/seed.hpp>
 
 #include <algorithm>
