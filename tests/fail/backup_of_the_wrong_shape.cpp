@@ -1,4 +1,4 @@
-// expect: backup: must be backup(Tree&, NodeId leaf, const Value&)
+// expect: backup: must be backup(Tree&, NodeId leaf, const Value&) const
 #include <espalier/search/mcts.hpp>
 
 #include "../toy/bandit.hpp"

@@ -1,4 +1,4 @@
-// expect: pruning policy: must be prune(const Tree&, std::span<const NodeId> siblings) -> Verdict
+// expect: pruning policy: must be prune(const Tree&, std::span<const NodeId> siblings) const -> Verdict
 #include <espalier/search/beam.hpp>
 
 #include "../toy/bandit.hpp"

@@ -1,4 +1,4 @@
-// expect: selection policy: must be select(const Node& parent, const Node& child) -> double
+// expect: selection policy: must be select(const Node& parent, const Node& child) const -> double
 #include <espalier/search/mcts.hpp>
 
 #include "../toy/bandit.hpp"

@@ -226,6 +226,12 @@ TEST_CASE(
   CHECK(read.tree[3].reason == Reason::refused);
 }
 
+TEST_CASE("a record without options writes an object all the same") {
+  const SmallTree t({});
+  const output::TreeRecord record{.tree = t.tree, .method = "decex", .seed = 1};
+  CHECK(written(record).find(R"("seed":1,"options":{},)") != std::string::npos);
+}
+
 TEST_CASE("numbers survive: large seeds, small shares, sums that are no number") {
   SmallTree t({});
   t.add(0, SegmentKind::answer, "a", "", 1.0F / 3);

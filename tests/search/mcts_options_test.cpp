@@ -397,6 +397,30 @@ TEST_CASE("a budget that cannot be kept is refused") {
   CHECK_THROWS_AS(Mcts({.range = {1, 0}}, uniform_value), std::invalid_argument);
 }
 
+/// Gives its first n arms. It takes no context, so it does not know which were asked for before.
+struct Arms {
+  using State = int;
+  using Action = int;
+  std::vector<Kind> kinds(const State& s) const { return std::vector<Kind>(s < 0 ? 1 : 0); }
+  std::vector<Proposal<int>> propose(const State&, Kind kind, std::uint32_t n) const {
+    std::vector<Proposal<int>> arms;
+    for (int arm = 0; arm < 3 && arm < int(n); ++arm) arms.emplace_back(arm, kind);
+    return arms;
+  }
+  State step(const State&, const int& arm) const { return arm; }
+};
+
+TEST_CASE("an environment without a context gives each of its children, also one by one") {
+  Arms arms;
+  for (const auto expand : {Expand::one, Expand::all}) {
+    const auto value = [](const Arms&, int arm) { return arm == 2 ? 1.0 : 0.0; };
+    Mcts search({.simulations = 20, .width = 5, .expand = expand}, value);
+    const auto tree = search.search(arms, -1, Seed(1));
+    REQUIRE(tree.size() == 4);
+    CHECK(tree[3].mean() == 1);
+  }
+}
+
 TEST_CASE("the first value outside the declared range is told, and the search goes on") {
   toy::Bandit env({0.25, 1.5});
   const char* said = "a value of 1.500000 lies outside the declared range [0.000000, 1.000000]";

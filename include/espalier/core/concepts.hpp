@@ -40,7 +40,12 @@ auto propose(Env& env, const typename Env::State& s, Kind kind, std::uint32_t n,
     -> decltype(env.propose(s, kind, n))
   requires(!requires { env.propose(s, kind, n, context); })
 {
-  return env.propose(s, kind, n);
+  using Range = decltype(env.propose(s, kind, n));
+  if constexpr (std::movable<Range> && requires(Range all) { all.erase(all.begin(), all.end()); }) {
+    Range all = env.propose(s, kind, context.first + n);  // the environment does not know which came before
+    all.erase(all.begin(), std::ranges::next(all.begin(), context.first, all.end()));
+    return all;
+  } else return env.propose(s, kind, n);
 }
 template <class Env>
 auto step(Env& env, const typename Env::State& s, const typename Env::Action& a, const Context& context)

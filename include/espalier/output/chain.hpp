@@ -18,8 +18,8 @@ namespace espalier::output {
 struct TreeRecord {
   const rag::Tree& tree;
   std::string method;
-  std::uint64_t seed = 0;  ///< the run's seed
-  std::string options;     ///< the search options as a JSON object
+  std::uint64_t seed = 0;      ///< the run's seed
+  std::string options = "{}";  ///< the search options as a JSON object
   /// Begins the provenance of a row.
   JsonWriter& begin_provenance(JsonWriter& json) const {
     return json.key("provenance").begin_object().field("tree", tree.state(tree.root()).question().id);

@@ -175,8 +175,7 @@ inline void tsv_to_json(std::string& line, std::vector<std::string>& header, con
 
 /// Calls `take` with every object of a stream of JSON lines, or with every row of a stream that is called .tsv, until
 /// it returns false. Errors call the stream `path`. Blank lines, a byte-order mark and CRLF are accepted. Throws
-/// InputError for a line that is no JSON object, a million blank lines in a row, and a stream that fails or has no
-/// object.
+/// InputError for a line that is no object, a million blank lines in a row, and a stream that fails or has no object.
 inline void for_each_line(std::istream& file, const std::string& path,
                           const std::function<bool(const JsonLine&)>& take) {
   simdjson::dom::parser parser;

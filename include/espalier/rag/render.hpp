@@ -45,8 +45,7 @@ inline bool begins_mark(char c, std::string_view rest) {
 }
 
 /// Neutralises text of documents and models for a prompt. A character that begins a mark becomes a reference to it, so
-/// no mark can come from inside it (docs page "concepts"). Ordinary text is unchanged, and restore() gives back the
-/// original bytes.
+/// no mark can come from inside it (docs page "concepts"). Ordinary text is unchanged. restore() undoes it.
 inline std::string neutralise(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -30,13 +30,13 @@ struct MctsOptions {
     all     ///< all new children, in that simulation
   };
   std::uint32_t simulations = 32;                                       ///< > 0
-  std::uint32_t width = 4;                                              ///< samples per node and kind, 1 to 255
+  std::uint32_t width = 4;                                              ///< samples asked per node and kind, 1 to 255
   std::uint32_t max_depth = std::numeric_limits<std::uint32_t>::max();  ///< nodes at this depth get no children
   std::uint32_t window = 1;  ///< simulations under way in one tree, 1 to 65535
   Expand expand = Expand::all;
   Collision collision = Collision::wait;
   Values values = Values::first;
-  bool solve = false;          ///< do not select solved nodes again, and end when the root is solved
+  bool solve = false;          ///< do not select again what is visited whole, and end when the root is (no proof)
   double widen_k = 0;          ///< progressive widening: draw max(1, floor(k N^alpha)) samples by N visits. 0 = off
   double widen_alpha = 0.5;    ///< (0, 1]. The kinds are drawn in turn, up to `width` each. Needs `expand` = one
   Prior prior{};               ///< how siblings share the policy

@@ -99,8 +99,7 @@ enum class Served : std::uint8_t {
 ///
 /// A message goes to the server with the highest rendezvous score for its affinity, so that the prompts of one question
 /// share a server's prefix cache. If that server has no room, the next one gets it. A first rest (docs page
-/// "contracts") lasts HttpOptions::backoff_s, each further one twice as long, up to backoff_limit_s. If all rest, all
-/// are used.
+/// "contracts") lasts HttpOptions::backoff_s, each further one twice as long, up to backoff_limit_s.
 class HttpFleet {
  public:
   using Time = std::chrono::steady_clock::time_point;

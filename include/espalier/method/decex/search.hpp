@@ -203,7 +203,7 @@ struct DecExRagValue : Rollout<rag::AnyReward, rag::Environment> {
 class DecExRag {
  public:
   DecExRag(const DecExRagOptions& options, const rag::Environment& loop, rag::AnyReward reward)
-      : DecExRag(std::make_shared<const DecExRagOptions>(detail::checked(options)), loop, std::move(reward)) {}
+      : DecExRag(loop, std::make_shared<const DecExRagOptions>(detail::checked(options)), std::move(reward)) {}
 
   /// Grows the tree of one question. This object must outlive the task.
   template <class = void>
@@ -212,7 +212,7 @@ class DecExRag {
   }
 
  private:
-  DecExRag(const std::shared_ptr<const DecExRagOptions>& options, const rag::Environment& loop, rag::AnyReward reward)
+  DecExRag(const rag::Environment& loop, const std::shared_ptr<const DecExRagOptions>& options, rag::AnyReward reward)
       : environment_(loop, *options),
         engine_({.width = options->k, .value_losing = options->stop_pairs, .budget = options->budget},
                 detail::DecExRagValue(options, std::move(reward), loop), detail::pruning(options)) {

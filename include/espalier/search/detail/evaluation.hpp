@@ -55,11 +55,12 @@ Tree<int, int> misfit() {
   else if constexpr (!SearchValue<value_of_t<Evaluate, Env>>)
     static_assert(fits<Env>, "evaluator: its value must be a double, or have +=, * double and utility(value)");
   else if constexpr (!PruningPolicy<Prune, TreeBy<Evaluate, Env>>)
-    static_assert(fits<Env>, "pruning policy: must be prune(const Tree&, std::span<const NodeId> siblings) -> Verdict");
+    static_assert(fits<Env>,
+                  "pruning policy: must be prune(const Tree&, std::span<const NodeId> siblings) const -> Verdict");
   else if constexpr (!std::is_void_v<Select> && !SelectionPolicy<Select, value_of_t<Evaluate, Env>>)
-    static_assert(fits<Env>, "selection policy: must be select(const Node& parent, const Node& child) -> double");
+    static_assert(fits<Env>, "selection policy: must be select(const Node& parent, const Node& child) const -> double");
   else if constexpr (!std::is_void_v<Back> && !Backup<Back, TreeBy<Evaluate, Env>>)
-    static_assert(fits<Env>, "backup: must be backup(Tree&, NodeId leaf, const Value&)");
+    static_assert(fits<Env>, "backup: must be backup(Tree&, NodeId leaf, const Value&) const");
   else if constexpr (!std::is_void_v<Stop> && !StopRule<Stop, TreeBy<Evaluate, Env>>)
     static_assert(fits<Env>, "stop rule: must be stop(const Tree&, NodeId) -> bool, and copyable");
   else static_assert(fits<Env>, "search: environment or evaluator gives a Task. Call engine(env, root, seed) instead");

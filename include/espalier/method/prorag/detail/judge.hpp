@@ -35,8 +35,7 @@ struct ProJudgeOptions {
 /// A judge of siblings (ProRAG, section 3.2). The candidates are a parent's visited children that keep the schema. They
 /// are compared all at once or in pairs. The judge never sees gold. It sees outcomes only with `sees_stats`.
 ///
-/// Its annotations and remarks stand on the docs page "prorag". A reply that cannot be read, or that names an unknown
-/// candidate, is ignored.
+/// Its annotations and remarks stand on the docs page "prorag". An unreadable reply is ignored.
 class ProRagJudge {
  public:
   static constexpr std::string_view annotation = "preferred_over";
