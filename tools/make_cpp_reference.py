@@ -53,7 +53,9 @@ def parts(lines: list[str], indent: int) -> Iterator[Part]:
             while True:
                 code = code_of(lines[at - 1])
                 depth += len(re.findall(r"[({]", code)) - len(re.findall(r"[)}]", code))
-                if depth == 0 and code.endswith((";", "}")):
+                if depth == 0 and (
+                    code.endswith(";") or (code.endswith("}") and not code.strip().startswith("requires "))
+                ):
                     break
                 at += 1
             while at < len(lines) and lines[at].strip().startswith("///<"):
@@ -78,11 +80,11 @@ def split_template(code: str) -> tuple[str, str]:
 
 
 def without_body(code: str) -> str:
-    """A declaration up to the brace of its body, or to its end."""
+    """A declaration up to the brace of its body, or to its end. The braces of what it requires are not that one."""
     depth = 0
     for at, character in enumerate(code):
-        depth += (character in "([<") - (character in ")]" or (character == ">" and code[at - 1] != "-"))
-        if character == "{" and depth == 0:
+        depth += (character in "([<{") - (character in ")]}" or (character == ">" and code[at - 1] != "-"))
+        if character == "{" and depth == 1 and not re.search(r"\brequires requires *(\([^()]*\))? *$", code[:at]):
             return code[:at]
     return code.rstrip(";")
 
@@ -90,6 +92,8 @@ def without_body(code: str) -> str:
 def signature(code: str) -> str:
     """A function without body, initialisers, and words that callers need not know."""
     head, rest = split_template(code)
+    needs = re.match(r"requires [^\n]*\n\s*", rest)
+    rest = rest.removeprefix(needs[0] if needs else "")
     rest = re.sub(r"\[\[[^\]]*\]\]\s*|\binline ", "", without_body(rest))
     depth, end = 0, len(rest)
     for at, character in enumerate(rest):
@@ -99,7 +103,7 @@ def signature(code: str) -> str:
             break
     rest = re.sub(r" (override|= default|noexcept)\b", "", " ".join(rest[:end].split()))
     written = "" if head == "template <class = void>" else " ".join(head.split())  # it is for the compiler's time alone
-    return (written + "\n" if written else "") + rest + ";"
+    return "\n".join(filter(None, [written, needs and needs[0].strip(), rest + ";"]))
 
 
 def kind_of(code: str) -> str:
@@ -135,20 +139,65 @@ def table(head: str, rows: list[list[str]]) -> str:
     return "\n".join(re.sub(r" +\|$", " |", line) for line in lines)
 
 
-def field_row(part: Part) -> list[str]:
-    """Name, type, default and meaning of a data member."""
-    code = " ".join(re.sub(r"///<.*", "", part.code).split()).rstrip(";")
-    if several := re.match(r"(.+?) ((?:\w+\{\}, )+\w+)\{\}$", code):
-        return [f"`{several[2].replace('{}', '')}`", f"`{several[1]}`", "", prose(said(part))]
-    found = re.match(r"(.+?)[ ](\w+)((?:\[\w*\])*)(?: : \d+)?(?: = (.*)|\{(.*)\})?$", code)
-    assert found, part.code
-    default = found[4] if found[4] is not None else found[5] or ""
-    return [
-        f"`{found[2]}`",
-        f"`{found[1]}{found[3]}`",
-        f"`{default}`" if default not in ("", "{}") else "",
-        prose(said(part)),
-    ]
+def split_names(code: str) -> list[str]:
+    """The parts of a declaration of several names: the type with the first one, then each other one."""
+    depth, begin, found = 0, 0, []
+    for at, character in enumerate(code):
+        depth += (character in "([<{") - (character in ")]>}")
+        if character == "," and depth == 0:
+            found.append(code[begin:at])
+            begin = at + 2
+    return [*found, code[begin:]]
+
+
+def field_rows(part: Part, meanings: dict[str, str]) -> Iterator[list[str]]:
+    """Name, type, default and meaning of each data member that a declaration names. `meanings`: of options."""
+    first, *others = split_names(" ".join(re.sub(r"///<.*", "", part.code).split()).rstrip(";"))
+    form = r"(\w+)((?:\[\w*\])*)(?: : \d+)?(?: = (.*)|\{(.*)\})?$"
+    typed = re.match(rf"(.+?) (?={form})", first)
+    assert typed, part.code
+    for one in (first.removeprefix(typed[0]), *others):
+        found = re.match(form, one)
+        assert found, part.code
+        default = found[3] if found[3] is not None else found[4] or ""
+        meaning, note = meanings.get(found[1], ""), said(part)
+        yield [
+            f"`{found[1]}`",
+            f"`{typed[1]}{found[2]}`",
+            f"`{default}`" if default not in ("", "{}") else "",
+            prose(f"{meaning} ({note})" if meaning and note else meaning or note),
+        ]
+
+
+OPTION = re.compile(
+    r'\.add\("\w+", (?P<field>\w+),\s*(?P<text>(?:"[^"]*"\s*)+)'
+    r"(?:,\s*(?:\{[^}]*\}|(?P<range>[\w:]+(?:\([\w ,.]*\)(?:\.\w+\([\w.]*\))*)?)))?\)"
+)
+
+
+def range_text(code: str) -> str:
+    """What Range::text() says (method/option_check.hpp)."""
+    steps = dict(re.findall(r"(\w+)\(([^)]*)\)", code))
+    if "any" in steps:
+        return "a number"
+    if between := steps.get("between"):
+        text = between.replace(", ", " to ")
+    elif low := steps.get("at_least"):
+        text = f"{low} to {steps['up_to']}" if "up_to" in steps else f"{low} or more"
+    else:
+        text = f"above {steps['above']}" + (f", up to {steps['up_to']}" if "up_to" in steps else "")
+    return "0, or " + text if "or_zero" in steps else text
+
+
+def option_meanings(body: str) -> dict[str, str]:
+    """Field -> text and range, of options that `describe` puts into a table: .add(name, field, text, range)."""
+    ranges = dict(re.findall(r"(\w+) = (Range::[^;]*?)(?:;|, (?=\w+ =))", body))
+    found = {}
+    for option in OPTION.finditer(body):
+        text = "".join(re.findall(r'"([^"]*)"', option["text"]))
+        allowed = ranges.get(option["range"], option["range"]) or ""
+        found[option["field"]] = f"{text}, {range_text(allowed)}" if allowed.startswith("Range::") else text
+    return found
 
 
 def said(part: Part) -> str:
@@ -197,11 +246,12 @@ def described(part: Part, outer: str = "") -> list[str]:
     body = part.code[part.code.index("{") + 1 : part.code.rindex("}")].split("\n")
     is_struct = not re.match(r"class", re.sub(r"^requires [^\n]*\n\s*", "", rest))
     inside = list(parts(body if is_struct else [" private:", *body], 2))
+    meanings = option_meanings(part.code)
     fields, functions = [], []
     for member in inside:
         kind = kind_of(member.code)
         if kind == "field" and not member.code.startswith(("static", "template")):
-            fields.append(field_row(member))
+            fields += field_rows(member, meanings)
         elif kind == "enum":
             named = f"{name}::{name_of(member.code)}"
             blocks += ([prose(member.comment)] if member.comment else []) + [enum_table(named, member.code)]

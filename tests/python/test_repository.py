@@ -151,8 +151,9 @@ def test_the_cpp_reference_is_what_the_headers_say_and_shows_every_public_name(t
         for name in public.names_of(header.read_text(encoding="utf-8")) if "detail" not in header.parts else ():
             assert re.search(rf"\b{name}\b", shown[folder]), f"{header}: {name}"
     for row in ("| `w` | `double` | `1.4142135623730951` | exploration weight, >= 0 |",
-                "| `outvoted` | the majority decided otherwise |"):  # fmt: skip
-        assert row in pages["policy"] + pages["core"]
+                "| `outvoted` | the majority decided otherwise |", "requires requires { std::to_string(number); };",
+                "| `n` | `std::uint32_t` | `4` | rollouts per execution, 1 or more |"):  # fmt: skip
+        assert row in pages["policy"] + pages["core"] + pages["method"], row
     assert "options_" not in pages["policy"], "private members stay private"
 
 

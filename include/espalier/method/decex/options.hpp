@@ -19,14 +19,13 @@ struct DecExRagOptions {
   enum class Curtail : std::uint8_t { none, exact, halving };  ///< exact: Curtailment, halving: Halving
 
   std::uint32_t k = 3, n = 4, T_max = 4;
-  double threshold = 0.6;                       ///< Fig. 1
-  Search search = Search::pruned;               ///< the modes of Table 2
+  double threshold = 0.6;  ///< Fig. 1
+  Search search = Search::pruned;
   Termination termination = Termination::vote;  ///< text: vote of the samples. Fig. 1: mean reward of the answers
   enum class VoteOver : std::uint8_t { readable, all };
   VoteOver vote_over = VoteOver::readable;  ///< text: "more than 50% of the sampling results"
   Form form = Form::prompts;
-  bool always_expand_both = false, stop_pairs = false;
-  bool compare_across = false;  ///< own knowledge below the threshold still competes with the queries
+  bool always_expand_both = false, stop_pairs = false, compare_across = false;
   Curtail curtail = Curtail::none;
   std::uint32_t rollout_rounds = 8;
   std::string refusals{rag::detail::refusal_phrases};
