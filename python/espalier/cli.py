@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from . import _core, gone
+from .commands import options
 from .commands.shared.config import with_config
 from .commands.shared.parser import EXIT_CODES, Parser, add_command
 from .datasets import conversion
@@ -25,7 +26,8 @@ def make_parser() -> Parser:
     about = "Reasoning trees for retrieval-augmented generation."
     parser = Parser(prog="espalier", description=about, codes=EXIT_CODES)
     parser.add_argument("--version", action="store_true", help="version, compiler, and the parts of this build")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    also = "`espalier methods` lists the methods, with what each asks and makes."
+    commands = parser.add_subparsers(title="commands", description=also, dest="command", metavar="COMMAND")
     for name, command in COMMANDS.items():
         command.add_options(add_command(commands, name, command.SUMMARY, command.EXAMPLES))
     return parser
@@ -44,8 +46,8 @@ def run(argv: Sequence[str]) -> int:
     parser = make_parser()
     if words := gone.gone_command(argv):
         parser.error(words)
-    if argv[:1] == ["methods"]:  # a list of its own, but no command more
-        argv = ["options", "--methods", *argv[1:]]
+    if argv[:1] == ["methods"]:
+        return options.run(options.methods_parser().parse_args(argv[1:]))
     arguments = parser.parse_args(with_config(parser, argv))
     if arguments.version:
         print_version()

@@ -56,6 +56,14 @@ def test_the_exit_codes_are_told_once_and_every_help_says_where():
     assert all(leaf.format_help().endswith(f"\n{WHERE_CODES}\n") for leaf in LEAVES.values())
 
 
+def test_the_list_of_methods_stands_in_the_help_and_has_its_own(capsys: pytest.CaptureFixture[str]):
+    assert "\ncommands:\n  `espalier methods` lists the methods" in make_parser().format_help()
+    with pytest.raises(SystemExit):
+        main(["methods", "--help"])
+    shown = capsys.readouterr().out
+    assert shown.startswith("usage: espalier methods [-h] [--json]\n") and shown.endswith(f"\n{WHERE_CODES}\n")
+
+
 def test_a_mistyped_option_or_command_is_told_with_the_nearest_one(capsys: pytest.CaptureFixture[str]):
     for words, said in (
         (["expand", "--questons", "x"], "espalier expand: unknown option '--questons', did you mean '--questions'?"),

@@ -1,4 +1,4 @@
-"""`espalier options`, and `espalier methods`, which is `espalier options --methods`."""
+"""`espalier options`, and `espalier methods`, which prints what `espalier options --methods` does."""
 
 import argparse
 import json
@@ -8,9 +8,10 @@ from .. import _core
 from ..io.terminal import say, say_json
 from ..runs.summary import table
 from ..search.method import Method
+from .shared.parser import Parser
 
-SUMMARY = "List a method's options. `espalier methods` lists the methods."
-EXAMPLES = ("espalier options --methods", "espalier options --method prorag", "espalier options --method decex --json")
+SUMMARY = "List a method's options."
+EXAMPLES = ("espalier options --method prorag", "espalier options --method decex --json")
 ABOUT = {
     "adaptive-rag": "a router chooses no search, one search or IRCoT",
     "airrag": "AirRAG: tree search over five reasoning actions",
@@ -48,6 +49,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(_core.method_names())
     parser.add_argument("--method", default="decex", metavar="METHOD", help=f"one of: {names} (decex)")
     parser.add_argument("--methods", action="store_true", help="list the methods (also: espalier methods)")
+
+
+def methods_parser() -> Parser:
+    """The parser of `espalier methods`: a list of its own, but no command more."""
+    about, lines = "List the methods, with what each asks and makes.", ("espalier methods", "espalier methods --json")
+    parser = Parser(prog="espalier methods", description=about, examples=lines)
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(methods=True)
+    return parser
 
 
 def methods() -> Iterator[tuple[str, str, list[str], list[str]]]:
