@@ -93,8 +93,18 @@ def test_replies_that_max_tokens_cut_are_counted_apart(files: Path, tmp_path: Pa
     assert step["cut"] == step["calls"] - step["readable"] > 0
     assert summary["first_unread"]["step"]["cut_at"] == 17 and summary["first_unread"]["step"]["in_thought"]
     assert "--set sampling.step.max_tokens=N" in "".join(_summary.readable(summary))
-    both = "--set repair=true and --prompts DIR help small models, without protocol=tools also --constrain always"
-    assert _summary.helps("search-r1") == both and _summary.helps("decex") == f"{both} and --set shots=2"
+    assert "--constrain always (beside --server if" in "".join(_summary.readable(summary))  # which nobody probed
+
+
+def test_what_helps_is_what_the_method_and_the_server_take():
+    both = "--set repair=true and --prompts DIR help small models"
+    probed = {"method": "search-r1", "probes": {"step": {"calls": 8}}}
+    assert _summary.helps(probed, "step") == f"{both}, without protocol=tools also --constrain always"
+    refused = {**probed, "notes": {"answers.jsonl": "the grammar of 'step' was refused, so its replies are free: no"}}
+    assert _summary.helps(refused, "step") == both
+    decex = {"method": "decex", "probes": {"rollout": {"calls": 8}}}
+    tags = "without protocol=tools also --set shots=2 and --constrain always"
+    assert _summary.helps(decex, "rollout") == f"{both}, {tags}"
 
 
 def test_an_evaluation_has_a_column_of_readable_shares_and_exits_with_4(silent, files, tmp_path):

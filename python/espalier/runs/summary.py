@@ -192,7 +192,7 @@ def unread(summary: Mapping[str, Any]) -> list[str]:
     worst, said = worst_read(summary)
     more = f"--set sampling.{worst}.max_tokens=N allows longer replies; " if summary["by_purpose"][worst]["cut"] else ""
     more += "--set thinking=off or N shortens thoughts; " if summary["first_unread"][worst].get("in_thought") else ""
-    return [*said, f"{more}`espalier doctor` asks the model each prompt once. In a run, {helps(summary['method'])}"]
+    return [*said, f"{more}`espalier doctor` asks the model each prompt once. In a run, {helps(summary, worst)}"]
 
 
 def expected(method: str, purpose: str) -> str:
@@ -222,12 +222,16 @@ def unread_warning(summary: Mapping[str, Any]) -> str:
     return "\n  ".join(lines)
 
 
-def helps(method: str) -> str:
-    """What helps a model to write what a method reads."""
+def helps(summary: Mapping[str, Any], purpose: str) -> str:
+    """What helps a model to write what a method reads. Probes are sent only to servers that take grammars."""
+    method = summary["method"]
     options = _core.method_options(method) if method in _core.method_names() else []
-    shots = " and --set shots=2" if any(option == "shots" for option, *_ in options) else ""
-    tags = f"without protocol=tools also --constrain always{shots}"
-    return f"--set repair=true and --prompts DIR help small models, {tags}"
+    more = ["--set shots=2"] if any(option == "shots" for option, *_ in options) else []
+    if not any(f"the grammar of '{purpose}' was refused" in note for note in summary.get("notes", {}).values()):
+        unknown = "" if purpose in summary.get("probes", {}) else " (beside --server if the server's sort is unknown)"
+        more.append(f"--constrain always{unknown}")
+    tags = f", without protocol=tools also {' and '.join(more)}" if more else ""
+    return f"--set repair=true and --prompts DIR help small models{tags}"
 
 
 def shares(summary: Mapping[str, Any]) -> list[str]:
