@@ -133,7 +133,7 @@ TEST_CASE("shots reach a prompt of one's own: before its first heading, unless i
   CHECK(own("### Examples\nmine\n### Question\n{question}") == "### Examples\nmine\n### Question\n{question}");
   CHECK_THROWS_WITH_AS(own("Ask about {question}"),
                        "sub_question.txt: has no heading (### ...) before which the examples of the option 'shots' can "
-                       "stand",
+                       "stand: add one, such as ### Question, or leave shots out",
                        InputError);
   method->options().set("shots", "0");
   CHECK(own("Ask about {question}") == "Ask about {question}");

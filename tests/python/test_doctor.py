@@ -256,6 +256,24 @@ def test_what_could_not_be_read_is_shown(doctor):
     assert empty["found"].endswith("it is empty")
 
 
+def test_worked_examples_are_advised_where_they_can_stand_and_the_form_that_the_model_knows(doctor):
+    compact = ("--prompts", Path(__file__).parents[2] / "examples/compact_prompts")
+
+    def respond(request: dict[str, Any]) -> tuple[int, bytes]:
+        return completion(sensible(request) if "</search>" in (request.get("stop") or []) else SAID)
+
+    form = "rollout can be read, the search's other prompts cannot"
+    for words, shots in (((), True), (compact, False), (("--method", "search-r1"), False)):
+        code, found, _ = asked(doctor, SAID, *words, owner="")
+        said = [findings[0] for part, findings in found.items() if part.startswith("prompt ")]
+        assert code == 1 and said and all(("--set shots=2" in one["advice"]) == shots for one in said)
+        assert "prompts" not in found or form not in str(found["prompts"])
+    _, found, _ = asked(doctor, respond, owner="")
+    assert found["prompts"][-1]["found"] == form and "--set form=policy" in found["prompts"][-1]["advice"]
+    _, found, _ = asked(doctor, respond, "--set", "form=policy", owner="")
+    assert form not in str(found)
+
+
 def test_a_model_of_which_no_reply_can_be_read_is_a_problem(doctor):
     code, found, _ = asked(doctor, SAID, "--method", "search-r1", owner="")
     assert code == 1 and states(found)["prompt step"] == "problem" and SHOWN in found["prompt step"][0]["found"]

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import _core
 from ..errors import Error, MissingPart, one_line
+from ..io.files import read_text
 from ..local.llama_cpp import opened_encoder
 from ..local.sources import encoder_source_of, source_of
 from ..runs.job import run_job, try_prompts
@@ -149,6 +150,7 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
         yield problem("prompts", error, "correct the options or the prompts")
         return
     unread = warning if any(prompt.read for prompt in prompts) else problem
+    shots = "--set shots=2, then " if not tools and takes_shots(own) else ""
     for prompt in prompts:
         part, purpose = f"prompt {prompt.purpose}", prompt.purpose
         begins = f'it begins "{one_line(prompt.reply)}"' if prompt.reply else "it is empty"
@@ -164,12 +166,23 @@ def check_prompts(settings: Mapping[str, Any]) -> Iterator[Finding]:
             shorter = "; or shorten thoughts: --set thinking=N" if prompt.in_thought else ""
             yield unread(part, found, f"allow longer replies: --set sampling.{purpose}.max_tokens=N{shorter}")
         else:
-            shots = "" if tools else "--set shots=2 where the method has it, then "
             advice = (
                 f"try {shots}--set repair=true; or word the prompt for this model in {purpose}.txt "
                 "(`espalier prompts show`) and give --prompts DIR, or ask another model"
             )
             yield unread(part, f"the reply could not be read; {begins}", advice)
+    good = {prompt.purpose for prompt in prompts if prompt.read} | ruled
+    other = {"termination", "sub_question", "next_question", "own_answer"}
+    if own["method"] == "decex" and chosen.get("form") != "policy" and "rollout" in good and not good & other:
+        found = "rollout can be read, the search's other prompts cannot"
+        yield warning("prompts", found, "try --set form=policy, which grows trees from rollout alone")
+
+
+def takes_shots(settings: Mapping[str, Any]) -> bool:
+    """Whether the method has worked examples, and the user's prompts a heading to put them before."""
+    own = Path(settings["prompts"]).glob("*.txt") if "prompts" in settings else ()
+    has = any(option == "shots" for option, *_ in _core.method_options(settings["method"]))
+    return has and all("\n### " in "\n" + read_text(file) for file in own)
 
 
 def check_retrieval(settings: Mapping[str, Any]) -> Iterator[Finding]:

@@ -135,7 +135,8 @@ inline rag::PromptSet demonstrated(const rag::PromptSet& prompts, const Examples
     const std::size_t heading = ('\n' + text).find("\n### ");
     if (heading == text.npos)
       throw InputError(purpose + ".txt", 0, "",
-                       "has no heading (### ...) before which the examples of the option 'shots' can stand");
+                       "has no heading (### ...) before which the examples of the option 'shots' can stand: add one, "
+                       "such as ### Question, or leave shots out");
     std::string shown = "### Examples\n";
     for (std::size_t i = 0; i < std::min(shots, own.size()); ++i) shown += own[i].shown + own[i].reply + '\n';
     text.insert(heading, shown);
