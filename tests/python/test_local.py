@@ -140,9 +140,12 @@ def test_a_file_without_embeddings_is_named(file: Path, data: dict[str, Path], t
     told("setting 'retriever' cannot be gguf:", lambda: esp.answer(**asked, retriever=f"gguf:{file}"))
 
 
-def test_the_missing_library_is_named(file: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_missing_libraries_are_named_at_once(file: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingPart, match=r"a GGUF file needs .*jinja2: pip install .*jinja2$"):
+        esp.LlamaCpp(file)
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    with pytest.raises(MissingPart, match=r"pip install "):
+    with pytest.raises(MissingPart, match=r"needs xllamacpp and jinja2: pip install xllamacpp jinja2$"):
         esp.LlamaCpp(file)
 
 

@@ -14,10 +14,11 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..errors import Error, InputError, needed
+from ..errors import Error, InputError, MissingPart, needed
 from ..export.template import check_templates
 from ..io.terminal import say
 from .gguf import Header, content_hash, read_header
@@ -196,8 +197,9 @@ class LlamaEngine:
 
 
 def library() -> Any:
-    """llama.cpp. Raises MissingPart without it."""
-    needed("jinja2", "a GGUF file")
+    """llama.cpp. Raises MissingPart that names all packages that are not there."""
+    if absent := " ".join(name for name in ("xllamacpp", "jinja2") if find_spec(name) is None):
+        raise MissingPart(f"a GGUF file needs {absent.replace(' ', ' and ')}: pip install {absent}")
     return needed("xllamacpp", "a GGUF file")
 
 
