@@ -72,9 +72,11 @@ class Session {
     const OneRun run(&watch_);
     model_ = scheduler_.model(opened<Prompt, Completion>(model, "model", journal, fingerprint), in_flight);
     auto looks_up = opened<Query, Passages>(retriever, "retriever", journal, retriever_fingerprint);
+    const py::object own = reward.is_none() ? search_->reward : reward;
+    options_ = py::module_::import("espalier.search.trees").attr("with_reward")(options_, own).cast<std::string>();
     grow_ = search_->on(scheduler_, *model_,
                         looks_up ? scheduler_.retriever(std::move(looks_up)) : scheduler_.retriever(&without_retriever),
-                        reward.is_none() ? search_->reward : reward);
+                        own);
     scheduler_.on_turn(check_signals);
   }
 
@@ -158,7 +160,6 @@ class Session {
     if (done()) tell();
   }
 
-  /// Warns if much of what the model said could not be read.
   void tell() const { py::module_::import("espalier.search.trees").attr("tell")(trees_); }
 
   std::shared_ptr<const Search> search_;

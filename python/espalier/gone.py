@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import wraps
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from . import _core
@@ -126,6 +128,8 @@ def absent(module: str) -> Callable[[str], object]:
     def find(name: str) -> object:
         if instead := NAMES.get(f"{module}.{name}"):
             raise ImportError(said(f"{module}.{name}", instead))
+        if not name.startswith("_") and module == "espalier" and find_spec(f"{module}.{name}"):
+            return import_module(f"{module}.{name}")
         parts = [key for key in list(sys.modules) if key.startswith(f"{module}.")]
         home = min((key for key in parts if name in getattr(sys.modules[key], "__all__", ())), key=len, default="")
         hint = f", write `from {home} import {name}`" if home else did_you_mean(name, dir(sys.modules[module]))
@@ -189,6 +193,8 @@ def naming() -> Iterator[None]:
         found = re.match(r"unknown (option|setting) '([\w.-]+)'(?: of ([\w-]+))?", str(error))
         if found and (instead := instead_of(found[2], found[3] or ("espalier" if found[1] == "setting" else ""))):
             raise ValueError(said(f"{found[1]} '{found[2]}'", instead)) from None
+        if found and found[2] == "reward":
+            raise ValueError("a run with a folder takes set={'reward': NAME}, a reward of your own is run's") from None
         if found and found[1] == "option" and found[2] in (row[0] for row in _core.method_options("direct", True)):
             raise ValueError(f"option '{found[2]}' is one of runs with a folder, not of searches in memory") from None
         if (found := re.match(r"unknown method '(.*?)'", str(error))) and (name := method_meant(found[1])):

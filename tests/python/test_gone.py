@@ -2,6 +2,8 @@
 
 import importlib
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -49,6 +51,12 @@ def test_a_setting_and_a_keyword_that_are_gone_are_said_to_be(older: None):
     told(f"^DecExRag: option {said}", lambda: esp.DecExRag(swift_trees=2), TypeError)
     told(rf"^World\(\): option {said}", lambda: esp.World(swift_trees=2), TypeError)
     told("^DecExRag: unknown option 'swifter'", lambda: esp.DecExRag(swifter=2), TypeError)
+
+
+def test_a_module_needs_no_import_of_its_own():
+    words = "import espalier as esp; print(esp.problem.mcts.__name__, esp.eval.__name__, 'eval' in dir(esp))"
+    done = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert done.stdout == "mcts espalier.eval False\n"
 
 
 def test_a_name_that_is_gone_is_said_to_be(older: None):

@@ -3,6 +3,7 @@
 import inspect
 import json
 import pickle
+from typing import Any
 
 import espalier as esp
 import pytest
@@ -101,3 +102,22 @@ def test_a_typed_class_takes_a_preset_and_a_reward_of_ones_own(world, simulated,
     assert seen and all(node.value <= 0.5 for node in tree.nodes)
     told("simulatons", lambda: esp.ProRag(simulatons=3), TypeError)
     told("'simulations' is 0, allowed: 1 or more", lambda: esp.ProRag(simulations=0))
+
+
+class Halved:
+    def __call__(self, states: list[Any]) -> list[float]:
+        return [0.5] * len(states)
+
+
+@pytest.mark.parametrize(
+    ("reward", "name"),
+    [(Halved(), "Halved"), (Halved().__call__, "Halved.__call__"), (esp.search.F1("hotpot"), "F1('hotpot')")],
+)
+def test_trees_and_rows_name_a_reward_of_ones_own(world, bm25, simulated, reward, name):
+    method = esp.DecExRag(k=2, n=2)
+    trees = esp.run(method, world.questions[:2], model=simulated, retriever=bm25, reward=reward)
+    assert {tree.options["reward"] for tree in trees} == {name}
+    plain = esp.run(method, world.questions[:2], model=simulated, retriever=bm25)
+    assert plain[0].options["reward"] == "f1" and plain[0].options | {"reward": name} == trees[0].options
+    rows = esp.dpo_pairs(trees) + esp.sft_rows(trees)
+    assert {row["provenance"]["options"]["reward"] for row in rows} <= {name}

@@ -128,6 +128,7 @@ def test_every_function_has_a_signature_that_is_understood():
     [
         ({"simulatons": 3}, "unknown setting 'simulatons'"),
         ({"modle": "x"}, "unknown setting 'modle', did you mean 'model'?"),
+        ({"reward": len}, "a run with a folder takes set={'reward': NAME}, a reward of your own is run's"),
         ({"limit": "x"}, "setting 'limit' cannot be 'x', it must be a whole number from 0"),
         ({"corpus": 3}, "setting 'corpus' cannot be 3, it must be a str"),
         ({"set": {"reward": "\ud800"}}, "settings: set['reward'] holds half of a surrogate pair"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import warnings
 from collections.abc import Iterable
@@ -32,6 +33,16 @@ def by_purpose(trees: Iterable[Tree]) -> dict[str, dict[str, int]]:
             entry["readable"] += cost["completions"] - cost["unread"]
             entry["cut"] += cost["cut"]
     return sums
+
+
+def with_reward(options: str, reward: object) -> str:
+    """The options of a search as JSON, with the name of a reward of one's own."""
+    if reward is None or "reward" not in (row := json.loads(options)):
+        return options
+    names = [getattr(reward, attribute, None) for attribute in ("fingerprint", "name", "__qualname__")]
+    other = repr(reward) if type(reward).__module__.startswith("espalier") else type(reward).__qualname__
+    name = next((name for name in names if isinstance(name, str)), other)
+    return json.dumps(row | {"reward": name}, ensure_ascii=False, separators=(",", ":"))
 
 
 def tell(trees: Iterable[Tree | None]) -> None:
