@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from functools import wraps
-from importlib import import_module
-from importlib.util import find_spec
+from importlib import import_module, util
 from typing import Any, TypeVar
 
 from . import _core
@@ -128,7 +127,7 @@ def absent(module: str) -> Callable[[str], object]:
     def find(name: str) -> object:
         if instead := NAMES.get(f"{module}.{name}"):
             raise ImportError(said(f"{module}.{name}", instead))
-        if not name.startswith("_") and module == "espalier" and find_spec(f"{module}.{name}"):
+        if not name.startswith("_") and module == "espalier" and util.find_spec(f"{module}.{name}"):
             return import_module(f"{module}.{name}")
         parts = [key for key in list(sys.modules) if key.startswith(f"{module}.")]
         home = min((key for key in parts if name in getattr(sys.modules[key], "__all__", ())), key=len, default="")

@@ -208,16 +208,16 @@ def expected(method: str, purpose: str) -> str:
 def unread_warning(summary: Mapping[str, Any]) -> str:
     """What Python says of a run with a failed question, or with a purpose that was often unread. "" = nothing."""
     shares = {name: readable_share([cost]) for name, cost in summary["by_purpose"].items()}
-    few = [name for name, share in shares.items() if share is not None and share < CLEAR]
+    few = any(share is not None and share < CLEAR for share in shares.values())
     if not summary.get("first_unread") or not (summary["failed"] or few):
         return ""
     worst, said = worst_read(summary)
-    unclear = dict.fromkeys([worst, *(name for name in few if name in summary["first_unread"])])
+    unclear = sorted(summary["first_unread"], key=lambda name: (name != worst, shares[name] or 0))[:4]
     lines = [
         f"{summary['method']}: {summary['failed']} of {summary['questions']} questions failed. {said[0]}",
         f"readable: {', '.join(f'{name} {percent(share)}' for name, share in shares.items() if share is not None)}",
         *said[1:],
-        *(expected(summary["method"], name) for name in list(unclear)[:4]),
+        *(expected(summary["method"], name) for name in unclear),
         f"docs/own.md says how to get such replies, `espalier prompts show --method {summary['method']}` what is asked",
     ]
     return "\n  ".join(lines)

@@ -70,9 +70,8 @@ def grown_by(tree: Tree) -> tuple[str, tuple[tuple[str, str], ...]]:
     if tree.method not in _core.method_names():
         return "decex", ()
     known = {row[0]: row[2] for row in _core.method_options(tree.method)}
-    options = {name: value for name, value in tree.options.items() if name in known and value is not None}
-    for name in ("prune", "values"):  # these may name a function
-        options.pop(name, None)
-    if options.get("reward") not in known.get("reward", "").split(", "):  # and so does this one then
+    given = known.keys() - {"prune", "values"}  # these may name a function, and so may "reward"
+    options = {name: value for name, value in tree.options.items() if name in given and value is not None}
+    if options.get("reward") not in known.get("reward", "").split(", "):
         options.pop("reward", None)
     return tree.method, tuple((name, text_of(value)) for name, value in options.items())

@@ -40,14 +40,13 @@ def with_reward(options: str, reward: object) -> str:
     if reward is None or "reward" not in (row := json.loads(options)):
         return options
     names = [getattr(reward, attribute, None) for attribute in ("fingerprint", "name", "__qualname__")]
-    other = repr(reward) if type(reward).__module__.startswith("espalier") else type(reward).__qualname__
-    name = next((name for name in names if isinstance(name, str)), other)
+    names.append(repr(reward) if type(reward).__module__.startswith("espalier") else type(reward).__qualname__)
+    name = next(name for name in names if isinstance(name, str))
     return json.dumps(row | {"reward": name}, ensure_ascii=False, separators=(",", ":"))
 
 
 def tell(trees: Iterable[Tree | None]) -> None:
-    """Warns if much of what the model said could not be read, and of a value outside the range that a search declares.
-    Every call that grows trees in memory ends with it."""
+    """Warns of replies that could not be read, and of a value outside the declared range. Every call ends with it."""
     grown = [tree for tree in trees if tree is not None]
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("espalier."):
