@@ -66,12 +66,11 @@ def _rows(call: str, trees: Sequence[Tree], *files: str, **options: Any) -> list
 
 
 def grown_by(tree: Tree) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The method that makes a tree's rows, with its options. An engine's tree is like one of DecEx-RAG."""
+    """The method that makes a tree's rows, with its options but functions. Engines give trees of DecEx-RAG."""
     if tree.method not in _core.method_names():
         return "decex", ()
-    known = {row[0]: row[2] for row in _core.method_options(tree.method)}
-    given = known.keys() - {"prune", "values"}  # these may name a function, and so may "reward"
-    options = {name: value for name, value in tree.options.items() if name in given and value is not None}
+    known = {row[0]: row[2] for row in _core.method_options(tree.method) if row[0] not in ("prune", "values")}
+    options = {name: value for name, value in tree.options.items() if name in known and value is not None}
     if options.get("reward") not in known.get("reward", "").split(", "):
         options.pop("reward", None)
     return tree.method, tuple((name, text_of(value)) for name, value in options.items())
