@@ -1,9 +1,9 @@
 #pragma once
 
-/// Every part that needs the standard library alone: engines, policies, RAG, the five methods, rewards, answers and
-/// training data. The simulated world, the toys, the baselines and what needs a library are included one by one:
-/// <espalier/sim/model.hpp>, <espalier/backend/openai.hpp>, <espalier/output/tree_json.hpp> ... A method's face for
-/// runs is <espalier/method/decex/face.hpp> and so on.
+/// Engines, policies, RAG, the five methods, rewards, BM25, answers and rows of training data. None needs a library.
+/// Trees as JSON, the journal, the simulated world, the toys, the baselines and what needs a library are included one
+/// by one: <espalier/output/tree_json.hpp>, <espalier/sim/model.hpp>, <espalier/backend/openai.hpp> ... A method's face
+/// for runs is <espalier/method/decex/face.hpp> and so on.
 
 #include <espalier/backend/bm25.hpp>
 #include <espalier/backend/index/mapped_corpus.hpp>
