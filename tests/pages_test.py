@@ -1,9 +1,10 @@
 """Runs the programs of the README and of the pages in docs/, each page's in their order in one folder: what a reader
 copies works.
 
-`cpp` blocks with a main are built against the source tree and run, `python` blocks are run one after the other in one
-namespace, and of `sh` blocks the lines that call `espalier`. A `text` block right after a `cpp` or `python` block is
-what it prints. A block right after `<!-- not run: REASON -->` is only compiled (`sh`: passed over).
+`cpp` blocks with a main are built against the source tree and run, behind the blocks that began their program by
+`#include`. `python` blocks are run one after the other in one namespace, and of `sh` blocks the lines that call
+`espalier`. A `text` block right after a `cpp` or `python` block is what it prints. A block right after
+`<!-- not run: REASON -->` is only compiled (`sh`: passed over).
 """
 
 import os
@@ -40,12 +41,15 @@ def blocks() -> list:
     """One parameter (page, language, text, whether to run it) a block, named after the line it starts on."""
     found = []
     for page in PAGES:
-        text = page.read_text(encoding="utf-8")
+        text, begun = page.read_text(encoding="utf-8"), ""
         for match in BLOCK.finditer(text):
             line = text.count("\n", 0, match.start("language")) + 1
-            if match["language"] == "cpp" and "int main" not in match["text"]:
-                continue
             language, block, runs = match["language"], match["text"], not match["not_run"]
+            if language == "cpp":
+                begun += block if begun or block.startswith("#include") else ""
+                if "int main" not in block:
+                    continue
+                block, begun = begun or block, ""
             shown = match["shown"] if language != "sh" else None
             found.append(pytest.param(page, language, block, runs, shown, id=f"{page.stem}-line{line}-{language}"))
     return found
