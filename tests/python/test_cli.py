@@ -115,6 +115,7 @@ def test_answer_scores_in_percent_where_the_file_holds_gold(files: Path, tmp_pat
     mean = sum(row["f1"] for row in answers) / len(answers)
     assert 0 < mean < 1 and summary["f1"] == pytest.approx(mean) and not summary["oracle"]
     assert f"F1 {100 * mean:.1f} %" in done.stderr and "EM " in done.stderr
+    assert done.stderr.endswith(f"\nReport: {tmp_path}/a/report.html\n")
     some = rows(files / "questions.jsonl")
     some[3]["golden_answers"] = []
     esp.write_jsonl(tmp_path / "some.jsonl", some)

@@ -46,6 +46,7 @@ def finished(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     swept = ["--sweep", "decex.documents=1,3", "--budget", "calls=30", "--price", "in=1,out=2"]
     done = good("eval", "--methods", METHODS, *inputs(files), "--out", out, *swept)
     assert "### Methods" in done.stdout and "decex@documents=1 (4 of 5)" in done.stderr
+    assert done.stdout.endswith(f"\n\nTables: {out}\n")
     return out
 
 

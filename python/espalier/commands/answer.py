@@ -33,6 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
                 say_json_line(row.removesuffix("\n"))
             else:
                 say_cells(*map(json.loads(row).get, ("id", "question", "answer")))
-    for lines in () if arguments.json else (labels, scores, shares):
-        say(*(f"  {line}" for line in lines(result.summary)), to=sys.stderr)
+    if not arguments.json:
+        told = [line for lines in (labels, scores, shares) for line in lines(result.summary)]
+        say(*(f"  {line}" for line in told), f"Report: {result.out / 'report.html'}", to=sys.stderr)
     return tell_end(result, arguments)

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     result = write_evaluation(plan, job, quiet=arguments.json)
     write_config(plan.out / "config.json", config)
     table = (plan.out / "table.md").read_text(encoding="utf-8").split("\n")
-    say_json(result) if arguments.json else say(*table)
+    say_json(result) if arguments.json else say(*table, f"Tables: {plan.out}")
     if not plots.available():
         say_error(plots.ABSENT)
     bad = [run for run in result["runs"] if run["status"] != "done"]
