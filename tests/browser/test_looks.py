@@ -138,6 +138,28 @@ def test_texts_have_the_whole_width_until_a_node_is_chosen(page, reports):
     assert not page.is_visible(".panel")
 
 
+def test_below_the_tree_stands_what_can_be_done_and_what_its_number_of_nodes_leaves_out(page, reports, plain):
+    page.goto(reports["plain"] + "#q=wq-0000000")
+    legend = page.locator(".tree-card > .note")
+    assert "Choose a node" in legend.text_content() and legend.is_visible()
+    assert f"skipped ({len(plain[0][0]['skips'])}) counts as no node" in page.text_content(".moment")
+    page.click("#row-1")
+    until(page, "document.querySelector('.tree-card > .note').hidden")
+    page.click("[data-view=map]")
+    assert "Drag to move" in legend.text_content() and legend.is_visible()
+
+
+def test_on_a_phone_the_list_beside_the_map_is_read_in_full(page, reports):
+    page.set_viewport_size(SCREENS["phone"])
+    page.goto(reports["plain"] + "#view=map")
+    long = """(list) => {
+      const style = getComputedStyle(list), pen = document.createElement("canvas").getContext("2d");
+      pen.font = `${style.fontSize} ${style.fontFamily}`;
+      return pen.measureText("every node").width + parseFloat(style.paddingLeft) + parseFloat(style.paddingRight) + 20;
+    }"""
+    assert page.locator(".bar .narrow").evaluate(long) < page.locator(".bar .narrow").bounding_box()["width"]
+
+
 def test_on_a_phone_a_chosen_node_lies_over_the_foot_of_the_screen(page, reports):
     page.set_viewport_size(SCREENS["phone"])
     page.goto(reports["plain"])

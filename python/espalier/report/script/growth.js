@@ -1,7 +1,7 @@
 // How the tree grew: a slider over the order in which nodes were added.
 
 function growth_of(view) {
-  const { size } = view.model, text = make("span", { role: "status" });
+  const { size, tree } = view.model, skipped = tree.skips?.length ? ` What was skipped (${count(tree.skips.length)}) counts as no node.` : "", text = make("span", { role: "status" });
   const slider = make("input", { type: "range", min: "1", max: String(size), step: "1", value: String(size), "aria-label": "Order of growth", on: { input: () => { stop(); view.go(Number(slider.value)); } } });
   const play = button("\u25B6", () => playing ? stop() : start(), { class: "play", title: "play the growth", "aria-label": "play the growth" });
   let playing = 0, began = 0;
@@ -30,7 +30,7 @@ function growth_of(view) {
   return { element, remark, draw() {
     slider.value = String(view.at);
     slider.style.setProperty("--done", `${(100 * (view.at - 1)) / Math.max(1, size - 1)}%`);
-    element.title = remark.textContent = view.at < size ? "Nodes so far. Their values, visits, pruning and the answer\u2019s chain are final: those of the finished tree." : "The finished tree. The slider replays its growth.";
+    element.title = remark.textContent = view.at < size ? "Nodes so far. Their values, visits, pruning and the answer\u2019s chain are final: those of the finished tree." : `The finished tree.${skipped} The slider replays its growth.`;
     text.textContent = `${count(view.at)} of ${count(size)} nodes`;
   } };
 }

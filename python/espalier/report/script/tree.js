@@ -30,6 +30,7 @@ function tree_view(source, pairs, title) {
     nodes = mode === "map" ? finished : view.shown();
     drawn().draw(nodes, finished.length);
     growth.draw();
+    [legend.textContent, legend.hidden] = [legends[mode], Boolean(view.node) && mode === "outline"];
   };
   view.go = (at) => {
     view.at = Math.max(1, Math.min(model.size, at));
@@ -71,7 +72,6 @@ function tree_view(source, pairs, title) {
     for (const tab of tabs) tab.setAttribute("aria-pressed", tab.dataset.view === mode);
     outline.element.hidden = mode === "map";
     map.element.hidden = map.zooms.hidden = mode !== "map";
-    legend.textContent = legends[mode];
     view.redraw();
   }
   view.turn = () => tabs.find((tab) => tab.dataset.view !== mode).click();
