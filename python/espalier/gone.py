@@ -196,8 +196,10 @@ def naming() -> Iterator[None]:
             raise ValueError("a run with a folder takes set={'reward': NAME}, a reward of your own is run's") from None
         if found and found[1] == "option" and found[2] in (row[0] for row in _core.method_options("direct", True)):
             raise ValueError(f"option '{found[2]}' is one of runs with a folder, not of searches in memory") from None
-        if (found := re.match(r"unknown method '(.*?)'", str(error))) and (name := method_meant(found[1])):
-            raise ValueError(f"unknown method '{found[1]}', did you mean '{name}'?") from None
+        if found := re.match(r"unknown method '(.*?)'(.*)", str(error)):
+            name, listed = method_meant(found[1]), ", `espalier methods` lists them"
+            near = f", did you mean '{name}'?" if name else found[2] or did_you_mean(found[1], _core.method_names())
+            raise ValueError(f"unknown method '{found[1]}'{near or listed}") from None
         if found := re.match(r"option '([\w.-]+)' is (\S+), ", str(error)):
             chosen = f"{found[1]}={found[2]}"
             for value, instead in VALUES.items():

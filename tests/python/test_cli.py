@@ -180,6 +180,8 @@ def test_version_names_the_parts_that_are_there_and_those_left_out(capsys, monke
         ([], "which command?"),
         (["help"], "espalier: unknown command 'help': `espalier --help` lists them"),
         (["options", "--method", "decex-rag"], "espalier: unknown method 'decex-rag', did you mean 'decex'?"),
+        (["options", "--method", "dcx"], "espalier: unknown method 'dcx', did you mean 'decex'?"),
+        (["prompts", "show", "--method", "nope"], "unknown method 'nope', `espalier methods` lists them"),
         (["expand"], "--questions, --out"),
         (["expand", "--questions", "q", "--out", "o", "--limit", "many"], "--limit"),
         (["expand", "--questions", "q", "--out", "o", "--set", "k"], "--set takes OPTION=VALUE, not 'k'"),

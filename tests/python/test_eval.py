@@ -335,7 +335,8 @@ def test_json_prints_eval_json(files: Path, tmp_path: Path):
     ("arguments", "message"),
     [
         (["--methods", "direkt"], "did you mean 'direct'?"),
-        (["--methods", "direct,"], "unknown method ''"),
+        (["--methods", "direct,"], "unknown method '', `espalier methods` lists them"),
+        (["--methods", "dcx"], "did you mean 'decex'?"),
         (["--methods", "direct,decex", "--set", "k=2"], "direct: unknown option 'k'"),
         (["--methods", "all", "--set", "k=2"], "METHOD.OPTION"),
         (["--methods", "decex", "--set", "decex.k=0"], "'k' is 0"),

@@ -260,6 +260,7 @@ def test_bad_files(run: Path, tmp_path: Path):
     ("name", "value", "message"),
     [
         *(("formats", "sft", "format is 'sft', allowed: sft.prompt_completion"), ("formats", [], "no format is named")),
+        ("formats", "sft.mesages", "unknown format 'sft.mesages', did you mean 'sft.messages'"),
         *(("style", "chatty", "style is 'chatty'"), ("product", "dpo", "'sft.messages' is not made of dpo.jsonl")),
         *(("max_length", 0, "max_length is 0"), ("formats", "sft.tokens", "needs a tokenizer")),
     ],

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import gone
-from ..errors import InputError, needed
+from ..errors import InputError, did_you_mean, needed
 from ..io.files import file_of, read_object, record_of, write_text
 from .card import Exported, card
 from .files import merge_dataset_info, write_rows
@@ -114,7 +114,7 @@ def export(
 
 def known(name: str) -> Format:
     if name not in FORMATS:
-        if gone.instead_of(name):
+        if gone.instead_of(name) or did_you_mean(name, FORMATS):
             raise ValueError(gone.unknown(name, FORMATS, "format"))
         raise ValueError(f"format is '{name}', allowed: {', '.join(FORMATS)}")
     return FORMATS[name]
