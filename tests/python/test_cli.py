@@ -246,5 +246,7 @@ def test_progress_lines_come_every_ten_seconds():
     told.seconds = 10.0
     assert eta(3, 12, 10.0) == "0:30" and eta(1, 361, 20.0) == "2:00:00" and eta(0, 12, 10.0) == "?"
     assert describe(told) == "3/12 questions, 1,234 calls, 5,678 tokens, 123 calls/s, best reward 0.500, ETA 0:30"
+    told.tokens = 0
+    assert describe(told) == "3/12 questions, 1,234 calls, 123 calls/s, best reward 0.500, ETA 0:30"
     told.probes = 6
     assert describe(told) == "probing which prompts need a grammar, 6 probes answered"

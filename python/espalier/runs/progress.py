@@ -46,9 +46,10 @@ def describe(progress: Progress) -> str:
     before = f"{trouble}; " if trouble else ""
     if progress.probes is not None:
         return before + f"probing which prompts need a grammar, {progress.probes} probes answered"
+    tokens = f"{progress.tokens:,} tokens, " if progress.tokens else ""  # counted where questions end
     return before + (
         f"{progress.questions_done}/{progress.questions} questions, {progress.calls:,} calls, "
-        f"{progress.tokens:,} tokens, {rate:,.0f} calls/s, best reward {progress.best_reward:.3f}, ETA {left}"
+        f"{tokens}{rate:,.0f} calls/s, best reward {progress.best_reward:.3f}, ETA {left}"
     )
 
 
