@@ -17,8 +17,7 @@ class PerRequest(Generic[R_co]):
     Every waiting request of any tree is its own task. Up to `in_flight` tasks run side by side, on the event loop that
     awaits the run (`espalier.aio`), otherwise on a loop in a thread of Espalier. The function returns one item of the
     list, or an exception. A BackendError that is not permanent is retried, up to three attempts in total. After
-    `deadline` seconds for all attempts a request is cancelled and counts as a backend failure. In a class it makes a
-    method.
+    `deadline` seconds for all attempts a request is cancelled, as a backend failure. In a class it makes a method.
     """
 
     def __init__(self, function: Callable[..., Awaitable[R_co]], *, deadline: float = 600.0) -> None:

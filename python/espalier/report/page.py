@@ -93,8 +93,7 @@ def question(rows: QuestionRows, prefix: str = "") -> bytes:
 
 
 def beginning(*runs: bytes) -> bytes:
-    """What comes before the questions: the head of the first run, and a title with the labels of all. Each is the JSON
-    of a summary."""
+    """The head of the first run and a title with the labels of all. Each run is the JSON of its summary."""
     summaries = [json.loads(run) for run in runs]
     labels = ", ".join(BADGES[flag][0] for flag in flags_of(*summaries))
     title = escaped(title_of(summaries[0])) + (labels and f": {labels}")

@@ -1,7 +1,6 @@
 """The texts of which a value model says two numbers and a process reward model one, in training and behind a server.
 
-A text that is too long loses the oldest part of its history. The question and the newest step are never cut
-(docs/train.md).
+A text that is too long loses the oldest part of its history, never the question or the newest step (docs/train.md).
 """
 
 import re

@@ -23,8 +23,7 @@ def prompts(asked: Asked, choices: Choices) -> Iterator[Columns]:
 
 
 PROMPTS = Format("rl.prompts", ("trl", "openrlhf"), ("trees",), Asked, prompts)
-"""TRL's GRPOTrainer, which hands all columns to reward functions, and OpenRLHF, which hands them the column that is
-named as its label."""
+"""TRL's GRPOTrainer, which hands reward functions all columns, and OpenRLHF, which hands them that of its label."""
 
 
 def for_search_r1(asked: Asked, choices: Choices) -> Iterator[Columns]:

@@ -161,8 +161,7 @@ def tokens_schema() -> Any:
 TOKENS = Format(
     "sft.tokens", ("trl",), MADE_OF, Dialogue, tokens, suffix="parquet", schema=tokens_schema, needs_tokenizer=True
 )
-"""Token ids with labels and weights in Parquet: TRL's SFTTrainer takes ids and labels as they are. Weights need your
-own collator."""
+"""Token ids with labels and weights in Parquet. TRL's SFTTrainer takes ids and labels, weights need a collator."""
 
 
 SFT = (PROMPT_COMPLETION, MESSAGES, TOKENS, SHAREGPT, ALPACA, VERL)
