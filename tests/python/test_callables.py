@@ -60,6 +60,7 @@ def test_retriever_and_reward_are_called_once_a_batch(world, simulated, bm25):
         assert all(state.question.gold for state in batch)
         return esp.search.F1()(batch)
 
+    reward.name = "f1"  # as the method calls its own
     own = esp.run(SEARCH, world.questions, model=simulated, retriever=bm25)
     trees = esp.run(SEARCH, world.questions, model=simulated, retriever=retriever, reward=reward, in_flight=10_000)
     assert [tree.to_json() for tree in trees] == [tree.to_json() for tree in own]

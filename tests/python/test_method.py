@@ -104,6 +104,10 @@ def test_a_typed_class_takes_a_preset_and_a_reward_of_ones_own(world, simulated,
     told("'simulations' is 0, allowed: 1 or more", lambda: esp.ProRag(simulations=0))
 
 
+async def graded(state: Any) -> float:
+    return 0.5
+
+
 class Halved:
     def __call__(self, states: list[Any]) -> list[float]:
         return [0.5] * len(states)
@@ -111,7 +115,12 @@ class Halved:
 
 @pytest.mark.parametrize(
     ("reward", "name"),
-    [(Halved(), "Halved"), (Halved().__call__, "Halved.__call__"), (esp.search.F1("hotpot"), "F1('hotpot')")],
+    [
+        (Halved(), "Halved"),
+        (Halved().__call__, "Halved.__call__"),
+        (esp.aio.PerRequest(graded), "graded"),
+        (esp.search.F1("hotpot"), "F1('hotpot')"),
+    ],
 )
 def test_trees_and_rows_name_a_reward_of_ones_own(world, bm25, simulated, reward, name):
     method = esp.DecExRag(k=2, n=2)

@@ -39,6 +39,7 @@ def with_reward(options: str, reward: object) -> str:
     """The options of a search as JSON, with the name of a reward of one's own."""
     if reward is None or "reward" not in (row := json.loads(options)):
         return options
+    reward = getattr(reward, "function", reward)  # of a PerRequest
     names = [getattr(reward, attribute, None) for attribute in ("fingerprint", "name", "__qualname__")]
     names.append(repr(reward) if type(reward).__module__.startswith("espalier") else type(reward).__qualname__)
     name = next(name for name in names if isinstance(name, str))
