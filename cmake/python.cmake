@@ -7,10 +7,10 @@ file(GLOB bindings CONFIGURE_DEPENDS bindings/*.cpp)
 
 # A few large files in place of thirty: a third of the work. Their includes are relative to the project, so that ccache
 # knows them in another folder. CMake has that of its own from 4.0 on, UNITY_BUILD_RELOCATABLE.
-function(espalier_units name sources)
+function(espalier_units name sources most)
   while(sources)
     list(LENGTH units number)
-    list(SUBLIST sources 0 7 batch)
+    list(SUBLIST sources 0 ${most} batch)
     list(REMOVE_ITEM sources ${batch})
     set(lines "")
     foreach(source IN LISTS batch)
@@ -27,8 +27,8 @@ endfunction()
 set(busy ${bindings})
 list(FILTER busy INCLUDE REGEX "/bind_(dense|engines|environment|http|index|local_backends|problem|search)[.]cpp$")
 list(REMOVE_ITEM bindings ${busy})
-espalier_units(_core "${busy}")
-espalier_units(core_once "${bindings}")
+espalier_units(_core "${busy}" 4)
+espalier_units(core_once "${bindings}" 7)
 pybind11_add_module(_core NO_EXTRAS ${_core_units} ${PROJECT_SOURCE_DIR}/cmake/methods.cpp)  # no link-time optimisation: g++ 12 warns about coroutine frames
 add_library(core_once OBJECT ${core_once_units})
 target_compile_options(core_once PRIVATE $<$<CONFIG:Release>:-O1>)
