@@ -45,7 +45,7 @@ def test_the_extension_is_built_in_a_folder_whose_name_is_no_regular_expression(
     code = (ROOT / "cmake/python.cmake").read_text(encoding="utf-8")
     [function] = re.findall(r"^function\(espalier_units.*?^endfunction\(\)", code, re.MULTILINE | re.DOTALL)
     project = tmp_path / "c++ (a+b)"
-    call = f'set(PROJECT_SOURCE_DIR "{project}")\n{function}\nespalier_units(_core "{project}/bindings/a.cpp")\n'
+    call = f'set(PROJECT_SOURCE_DIR "{project}")\n{function}\nespalier_units(_core "{project}/bindings/a.cpp" 4)\n'
     (tmp_path / "units.cmake").write_text(call, encoding="utf-8")
     subprocess.run(["cmake", "-P", "units.cmake"], cwd=tmp_path, check=True)
     assert (tmp_path / "units/_core_0.cpp").read_text(encoding="utf-8") == '#include "bindings/a.cpp"\n'
