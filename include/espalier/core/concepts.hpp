@@ -96,7 +96,7 @@ concept HasStep = requires(E& env, const typename E::State& s, const typename E:
 
 }  // namespace detail
 
-/// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): up to n proposals. step(s, a): next state.
+/// kinds(s): legal kinds in order, empty = terminal. propose(s, kind, n): the first n. step(s, a): next state.
 template <class E>
 concept Environment = detail::HasTypes<E> && detail::HasKinds<E> && detail::HasPropose<E> && detail::HasStep<E>;
 

@@ -65,8 +65,10 @@ struct AnyPruning {
   /// What `pruning_of` reads, each perhaps behind "before:" or "keep:", with commas between several.
   static constexpr const char* texts = "top_k:K, threshold:V[:best|:parent], budgeted:CALLS:K, best_of_each_kind";
 
-  std::string name;               ///< what errors and records call it
-  Moment before{}, at{}, keep{};  ///< ahead of values, at values, when a node is done
+  std::string name;  ///< what errors and records call it
+  Moment before{};   ///< ahead of values
+  Moment at{};       ///< when values are there
+  Moment keep{};     ///< when a node is done
 
   [[nodiscard]] bool empty() const { return !before && !at && !keep; }
   Verdict operator()(const auto& tree, std::span<const NodeId> siblings) const { return at(tree, siblings); }

@@ -20,8 +20,7 @@ namespace espalier::rag {
 
 /// Asks a language model for samples of a prompt and parses them. A reply that cannot be read is repaired and drawn
 /// again (docs page "contracts"). After that it is returned unparsed. A repair is a completion of the same purpose,
-/// under its own seed. Nothing is drawn again or repaired that the budget cannot pay for, as the context and the draw's
-/// own costs show it.
+/// under its own seed. Nothing is drawn again or repaired that the budget cannot pay for.
 class Sampler {
  public:
   /// A reply and its parsed form, if it could be read.

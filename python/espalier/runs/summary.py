@@ -218,7 +218,7 @@ def unread_warning(summary: Mapping[str, Any]) -> str:
         f"readable: {', '.join(f'{name} {percent(share)}' for name, share in shares.items() if share is not None)}",
         *said[1:],
         *(expected(summary["method"], name) for name in unclear),
-        f"docs/own.md says how to get such replies, `espalier prompts show --method {summary['method']}` what is asked",
+        "docs/own.md says how to get such replies, `espalier prompts show --method NAME` what is asked",
     ]
     return "\n  ".join(lines)
 
